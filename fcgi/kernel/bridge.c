@@ -1,0 +1,637 @@
+/*
+ * bridge.c - the life of a connection to a kernel.
+ *
+ *   REST -start-> STARTING -201-> OPENING -101-> PROBING -answer-> READY
+ *   READY -socket lost-> CHECKING -200-> OPENING …      (same process)
+ *   READY -restart-> RESTARTING -200-> PROBING …        (another process)
+ *   any   -dead, 404, time-out-> REST
+ *
+ * A WebSocket that opened proves nothing: Jupyter's own subscription to the
+ * kernel's output comes later. The probe is a kernel_info_request on control
+ * (on shell too for kernels that are mute there) whose *iopub* status must
+ * return.
+ */
+#include "kernel/bridge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "json/emit.h"
+#include "json/scan.h"
+
+#define BRIDGE_MAGIC 0x62726467u
+#define FRAME_MAX ((size_t)160 << 20)
+#define PROBE_ID_LEN 40
+#define PROBE_MS 100
+#define PROBE_SHELL_EVERY 10 /* every tenth probe goes to shell as well */
+#define RETRY_MS 200
+#define POLL_MS 1000 /* is a kernel that does not open still there? */
+
+enum bridge_state { REST, STARTING, OPENING, PROBING, READY, CHECKING, RESTARTING };
+
+struct bridge {
+	unsigned magic;
+	struct server *server;
+	const struct bridge_ops *ops;
+	void *arg;
+	char *name;
+	char session[33]; /* of the WebSocket and of our headers */
+	char *session_id; /* Jupyter's session and kernel */
+	char *kernel_id;
+	enum bridge_state state;
+	bool fresh; /* the process was not set up yet */
+	bool v1;
+	struct ws *ws;
+	struct httpc_call *call; /* the one REST call our state waits for */
+	struct httpc_call *interrupt;
+	struct making *making; /* with STARTING */
+	struct timer *timer;
+	uint64_t deadline; /* loop time: give up; 0 = never */
+	unsigned probes;
+	unsigned starts;
+};
+
+/* POST /api/sessions on its way. It outlives its bridge: a kernel that nobody
+ * waits for any more must be ended when it is there. */
+struct making {
+	struct bridge *bridge; /* NULL: gone */
+	struct server *server;
+};
+
+/* DELETE /api/sessions/{id} on its way. */
+struct ending {
+	loop_fn *done;
+	void *arg;
+};
+
+static void state_open(struct bridge *b);
+static void state_check(struct bridge *b);
+static void on_timer(void *arg);
+
+static uint64_t now_ms(const struct bridge *b)
+{
+	return loop_now(server_loop(b->server));
+}
+
+static uint64_t seconds_from_now(const struct bridge *b, unsigned s)
+{
+	return now_ms(b) + (uint64_t)s * 1000;
+}
+
+static bool expired(const struct bridge *b)
+{
+	return b->deadline != 0 && now_ms(b) >= b->deadline;
+}
+
+struct bridge *bridge_new(struct server *s, const char *name, const struct bridge_ops *ops,
+			  void *arg)
+{
+	struct bridge *b = xcalloc(1, sizeof(*b));
+
+	b->magic = BRIDGE_MAGIC;
+	b->server = s;
+	b->ops = ops;
+	b->arg = arg;
+	b->name = xstrdup(name);
+	b->timer = timer_new(server_loop(s), on_timer, b);
+	ids_hex(b->session, 16);
+	return b;
+}
+
+/* ---- the end of a kernel --------------------------------------------------- */
+
+static void ending_done(void *arg, const struct httpc_response *res)
+{
+	struct ending *e = arg;
+
+	if (res->err != 0 || (res->status != 204 && res->status != 404))
+		log_warn("jupyter: ending a session: status %d %s", res->status, res->why);
+	if (e->done)
+		e->done(e->arg);
+	free(e);
+}
+
+static void session_end(struct server *s, const char *session_id, loop_fn *done, void *arg)
+{
+	struct ending *e = xcalloc(1, sizeof(*e));
+	char *path = xasprintf("/api/sessions/%s", session_id);
+
+	e->done = done;
+	e->arg = arg;
+	server_call(s, "DELETE", path, SPAN_NONE, ending_done, e);
+	free(path);
+}
+
+/* A call from the loop, soon. */
+struct soon {
+	struct timer *timer;
+	loop_fn *fn;
+	void *arg;
+};
+
+static void soon_fire(void *arg)
+{
+	struct soon s = *(struct soon *)arg;
+
+	timer_free(s.timer);
+	free(arg);
+	s.fn(s.arg);
+}
+
+static void later(struct loop *l, loop_fn *fn, void *arg)
+{
+	struct soon *s = xcalloc(1, sizeof(*s));
+
+	s->fn = fn;
+	s->arg = arg;
+	s->timer = timer_new(l, soon_fire, s);
+	timer_set(s->timer, 0);
+}
+
+/* Drop everything that belongs to a kernel; the kernel itself stays. */
+static void let_go(struct bridge *b)
+{
+	ws_close(b->ws);
+	b->ws = NULL;
+	httpc_cancel(b->call);
+	b->call = NULL;
+	httpc_cancel(b->interrupt);
+	b->interrupt = NULL;
+	timer_clear(b->timer);
+	if (b->making)
+		b->making->bridge = NULL;
+	b->making = NULL;
+	b->state = REST;
+}
+
+static void forget_kernel(struct bridge *b)
+{
+	free(b->session_id);
+	free(b->kernel_id);
+	b->session_id = b->kernel_id = NULL;
+}
+
+void bridge_shutdown(struct bridge *b, loop_fn *done, void *arg)
+{
+	let_go(b);
+	if (b->session_id)
+		session_end(b->server, b->session_id, done, arg);
+	else if (done)
+		later(server_loop(b->server), done, arg);
+	forget_kernel(b);
+}
+
+void bridge_free(struct bridge *b)
+{
+	if (!b)
+		return;
+	bridge_shutdown(b, NULL, NULL);
+	timer_free(b->timer);
+	free(b->name);
+	b->magic = 0;
+	free(b);
+}
+
+/* To rest, ending what may be left of the kernel, and tell. */
+static void fail(struct bridge *b, enum bridge_fault fault, const char *why)
+{
+	char *text = xstrdup(why); /* may be the answer's, which goes with the call */
+
+	log_warn("%s: %s", b->name, text);
+	bridge_shutdown(b, NULL, NULL);
+	b->ops->failed(b->arg, fault, text);
+	free(text);
+}
+
+static void died(struct bridge *b, const char *why)
+{
+	log_info("%s: %s", b->name, why);
+	bridge_shutdown(b, NULL, NULL);
+	b->ops->died(b->arg, false, why);
+}
+
+/* ---- messages -------------------------------------------------------------- */
+
+int bridge_send(struct bridge *b, enum jupyter_channel channel, const char *msg_type,
+		const char *msg_id, struct span parent_header, struct span content)
+{
+	struct jupyter_out m = { .channel = channel,
+				 .msg_type = msg_type,
+				 .msg_id = msg_id,
+				 .session = b->session,
+				 .parent_header = parent_header,
+				 .content = content };
+	struct buf frame = BUF_INIT(FRAME_MAX);
+	int r;
+
+	if (!b->ws || (b->state != READY && b->state != PROBING))
+		return -ENOTCONN;
+	r = b->v1 ? jupyter_v1_write(&frame, &m) : jupyter_legacy_write(&frame, &m);
+	if (r == 0)
+		r = ws_send(b->ws, buf_span(&frame), b->v1);
+	buf_free(&frame);
+	return r;
+}
+
+static void probe_id(const struct bridge *b, char *out, size_t size)
+{
+	snprintf(out, size, "%.16s-p%u", b->session, b->probes);
+}
+
+static bool is_probe(const struct bridge *b, struct span parent_id)
+{
+	return parent_id.len > 18 && memcmp(parent_id.ptr, b->session, 16) == 0 &&
+	       memcmp(parent_id.ptr + 16, "-p", 2) == 0;
+}
+
+static void probe(struct bridge *b)
+{
+	char id[PROBE_ID_LEN];
+
+	b->probes++;
+	probe_id(b, id, sizeof(id));
+	bridge_send(b, JUPYTER_CONTROL, "kernel_info_request", id, SPAN_NONE, SPAN_LIT("{}"));
+	if (b->probes % PROBE_SHELL_EVERY == 0)
+		bridge_send(b, JUPYTER_SHELL, "kernel_info_request", id, SPAN_NONE, SPAN_LIT("{}"));
+	timer_set(b->timer, PROBE_MS);
+}
+
+static void state_probe(struct bridge *b)
+{
+	b->state = PROBING;
+	b->probes = 0;
+	probe(b);
+}
+
+static void probe_answered(struct bridge *b)
+{
+	bool fresh = b->fresh;
+
+	if (b->state != PROBING)
+		return;
+	b->state = READY;
+	b->fresh = false;
+	b->deadline = 0;
+	timer_clear(b->timer);
+	b->ops->ready(b->arg, fresh);
+}
+
+/* Jupyter says that the process died, of itself. While we restart it that is
+ * no news. */
+static bool on_death(struct bridge *b, const struct jupyter_msg *m)
+{
+	struct span state;
+
+	if (m->type != MSG_STATUS || b->state == RESTARTING)
+		return false;
+	state = json_get(m->content, "execution_state");
+	if (json_string_is(state, "dead")) {
+		died(b, "the kernel died and could not be started again");
+		return true;
+	}
+	if (!json_string_is(state, "restarting") && !json_string_is(state, "autorestarting"))
+		return false;
+	log_info("%s: the kernel died, Jupyter restarts it", b->name);
+	b->fresh = true;
+	b->deadline = seconds_from_now(b, server_config(b->server)->kernel_start_s);
+	state_probe(b);
+	b->ops->died(b->arg, true, "the kernel died");
+	return true;
+}
+
+static void on_message(void *arg, struct span frame, bool binary)
+{
+	struct bridge *b = arg;
+	struct jupyter_msg m;
+	int r;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	r = b->v1 ? jupyter_v1_parse(frame, &m) : jupyter_legacy_parse(frame, binary, &m);
+	if (r != 0) {
+		log_warn("%s: a frame of %zu bytes that is no Jupyter message", b->name, frame.len);
+		return;
+	}
+	if (is_probe(b, m.parent_id)) {
+		if (m.type == MSG_STATUS && m.channel == JUPYTER_IOPUB)
+			probe_answered(b);
+		return;
+	}
+	if (!on_death(b, &m))
+		b->ops->message(b->arg, &m);
+}
+
+static void on_oversize(void *arg, struct span head, size_t size)
+{
+	struct bridge *b = arg;
+	struct jupyter_msg m = { .parent_id = SPAN_LIT("") };
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	log_warn("%s: a message of %zu bytes was dropped", b->name, size);
+	if (b->v1 && jupyter_v1_peek(head, &m) != 0)
+		m.parent_id = SPAN_LIT("");
+	b->ops->oversize(b->arg, m.parent_id, size);
+}
+
+/* A process that was set up is busy and answers no probe, beyond the time that
+ * a lost server has: its socket is open, so it is waited for. */
+static bool patient(const struct bridge *b)
+{
+	return b->state == PROBING && !b->fresh && expired(b);
+}
+
+/* ---- the socket ------------------------------------------------------------- */
+
+static void on_opened(void *arg, bool v1)
+{
+	struct bridge *b = arg;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->v1 = v1;
+	httpc_cancel(b->call);
+	b->call = NULL;
+	if (b->state == OPENING)
+		state_probe(b);
+}
+
+static void on_closed(void *arg, const char *why)
+{
+	struct bridge *b = arg;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	log_debug("%s: channels closed: %s", b->name, why);
+	ws_close(b->ws);
+	b->ws = NULL;
+	if (b->state == RESTARTING)
+		return; /* opened again when the restart was answered */
+	httpc_cancel(b->call);
+	b->call = NULL;
+	if (b->state == READY || patient(b)) {
+		b->deadline = seconds_from_now(b, server_config(b->server)->reconnect_s);
+		state_check(b); /* at once: most often it is one lost socket */
+		return;
+	}
+	b->state = CHECKING;
+	timer_set(b->timer, RETRY_MS);
+}
+
+static const struct ws_ops ws_ops = {
+	.opened = on_opened,
+	.message = on_message,
+	.oversize = on_oversize,
+	.closed = on_closed,
+};
+
+static void state_open(struct bridge *b)
+{
+	b->state = OPENING;
+	b->ws = server_channels(b->server, b->kernel_id, b->session, &ws_ops, b);
+	timer_set(b->timer, POLL_MS);
+}
+
+/* ---- is it there? ------------------------------------------------------------ */
+
+static void on_checked(void *arg, const struct httpc_response *res)
+{
+	struct bridge *b = arg;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->call = NULL;
+	if (res->err == 0 && res->status == 404) {
+		if (b->fresh)
+			fail(b, BRIDGE_NO_ANSWER, "the kernel died at its start");
+		else
+			died(b, "the kernel is gone: the Jupyter server no longer knows it");
+		return;
+	}
+	if (b->state != CHECKING)
+		return; /* only asked whether it is still there */
+	if (res->err == 0 && res->status == 200)
+		state_open(b);
+	else
+		timer_set(b->timer, RETRY_MS);
+}
+
+static void check_send(struct bridge *b)
+{
+	char *path = xasprintf("/api/kernels/%s", b->kernel_id);
+
+	assert(!b->call);
+	b->call = server_call(b->server, "GET", path, SPAN_NONE, on_checked, b);
+	free(path);
+}
+
+void bridge_verify(struct bridge *b)
+{
+	if (b->state == READY && !b->call)
+		check_send(b);
+}
+
+static void state_check(struct bridge *b)
+{
+	b->state = CHECKING;
+	timer_clear(b->timer);
+	check_send(b);
+}
+
+static void on_expired(struct bridge *b)
+{
+	if (b->fresh)
+		fail(b, BRIDGE_NO_ANSWER, "the kernel did not answer in time");
+	else
+		fail(b, BRIDGE_UNREACHABLE, "the Jupyter server stayed away");
+}
+
+static void on_timer(void *arg)
+{
+	struct bridge *b = arg;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	if (expired(b) && !patient(b)) {
+		on_expired(b);
+		return;
+	}
+	switch (b->state) {
+	case PROBING:
+		probe(b);
+		break;
+	case OPENING:
+		if (!b->call)
+			check_send(b);
+		timer_set(b->timer, POLL_MS);
+		break;
+	case CHECKING:
+		state_check(b);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- start and restart -------------------------------------------------------- */
+
+/* The message of an error answer, or its status. */
+static void answer_why(const struct httpc_response *res, struct buf *out)
+{
+	struct span message = json_get(res->body, "message");
+
+	if (json_string_decode(message, JSON_LONE_REPLACE, out) != 0 || out->len == 0)
+		buf_printf(out, "Jupyter answered %d", res->status);
+}
+
+static void session_made(struct bridge *b, const struct httpc_response *res)
+{
+	struct span session = json_plain(json_get(res->body, "id"));
+	struct span kernel = json_plain(json_path(res->body, "kernel.id"));
+	struct buf why = BUF_INIT(4096);
+
+	if (res->err != 0) {
+		fail(b, BRIDGE_UNREACHABLE, res->why);
+	} else if (res->status != 201 || session.len == 0 || kernel.len == 0) {
+		answer_why(res, &why);
+		fail(b, BRIDGE_REFUSED, why.data ? why.data : "Jupyter's answer is too long");
+	} else {
+		b->session_id = xstrndup(session.ptr, session.len);
+		b->kernel_id = xstrndup(kernel.ptr, kernel.len);
+		state_open(b);
+	}
+	buf_free(&why);
+}
+
+static void on_made(void *arg, const struct httpc_response *res)
+{
+	struct making *m = arg;
+	struct bridge *b = m->bridge;
+	struct span session = json_plain(json_get(res->body, "id"));
+
+	if (b) {
+		b->making = NULL;
+		session_made(b, res);
+	} else if (res->err == 0 && res->status == 201 && session.len > 0) {
+		char *id = xstrndup(session.ptr, session.len);
+
+		session_end(m->server, id, NULL, NULL);
+		free(id);
+	}
+	free(m);
+}
+
+void bridge_start(struct bridge *b, const char *kernelspec, struct span dir)
+{
+	struct buf body = BUF_INIT(65536);
+	struct buf path = BUF_INIT(32768);
+
+	assert(b->state == REST && !b->session_id);
+	if (dir.len > 0)
+		buf_printf(&path, "%.*s/", SPAN_FMT(dir));
+	/* Never the same path twice: Jupyter would answer with the session that
+	 * has it, which may be on its way out. */
+	buf_printf(&path, "%s.%u", b->name, b->starts++);
+	buf_puts(&body, "{\"path\":");
+	json_text_emit(&body, buf_span(&path));
+	buf_puts(&body, ",\"type\":\"context\",\"name\":");
+	json_text_emit(&body, span_str(b->name));
+	buf_puts(&body, ",\"kernel\":{\"name\":");
+	json_text_emit(&body, span_str(kernelspec));
+	buf_puts(&body, "}}");
+
+	b->state = STARTING;
+	b->fresh = true;
+	b->deadline = seconds_from_now(b, server_config(b->server)->kernel_start_s);
+	b->making = xcalloc(1, sizeof(*b->making));
+	b->making->bridge = b;
+	b->making->server = b->server;
+	server_call(b->server, "POST", "/api/sessions", buf_span(&body), on_made, b->making);
+	buf_free(&body);
+	buf_free(&path);
+}
+
+static void on_restarted(void *arg, const struct httpc_response *res)
+{
+	struct bridge *b = arg;
+	struct buf why = BUF_INIT(4096);
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->call = NULL;
+	if (res->err != 0) {
+		fail(b, BRIDGE_UNREACHABLE, res->why);
+	} else if (res->status != 200) {
+		answer_why(res, &why);
+		fail(b, BRIDGE_REFUSED, why.data ? why.data : "Jupyter's answer is too long");
+	} else if (b->ws) {
+		state_probe(b);
+	} else {
+		state_open(b);
+	}
+	buf_free(&why);
+}
+
+void bridge_restart(struct bridge *b)
+{
+	char *path;
+
+	assert(b->kernel_id);
+	httpc_cancel(b->call);
+	timer_clear(b->timer);
+	/* A handshake under way would end in the former state. */
+	if (b->state == OPENING) {
+		ws_close(b->ws);
+		b->ws = NULL;
+	}
+	b->state = RESTARTING;
+	b->fresh = true;
+	b->deadline = seconds_from_now(b, server_config(b->server)->kernel_start_s);
+	path = xasprintf("/api/kernels/%s/restart", b->kernel_id);
+	b->call = server_call(b->server, "POST", path, SPAN_LIT("{}"), on_restarted, b);
+	free(path);
+}
+
+static void on_interrupted(void *arg, const struct httpc_response *res)
+{
+	struct bridge *b = arg;
+
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->interrupt = NULL;
+	if (res->err != 0 || res->status != 204)
+		log_warn("%s: interrupt: status %d %s", b->name, res->status, res->why);
+	b->ops->interrupted(b->arg);
+}
+
+void bridge_interrupt(struct bridge *b)
+{
+	char *path;
+
+	if (!b->kernel_id || b->interrupt)
+		return;
+	path = xasprintf("/api/kernels/%s/interrupt", b->kernel_id);
+	b->interrupt = server_call(b->server, "POST", path, SPAN_LIT("{}"), on_interrupted, b);
+	free(path);
+}
+
+bool bridge_interrupting(const struct bridge *b)
+{
+	return b->interrupt != NULL;
+}
+
+bool bridge_resting(const struct bridge *b)
+{
+	return b->state == REST;
+}
+
+bool bridge_has_kernel(const struct bridge *b)
+{
+	return b->kernel_id != NULL;
+}
+
+bool bridge_is_ready(const struct bridge *b)
+{
+	return b->state == READY;
+}
+
+const char *bridge_session(const struct bridge *b)
+{
+	return b->session;
+}

@@ -1,0 +1,73 @@
+/*
+ * watch.c - readiness of file descriptors.
+ */
+#include "base/alloc.h"
+#include "loop/loop_int.h"
+
+struct watch {
+	uv_poll_t uv;
+	watch_fn *fn;
+	void *arg;
+	unsigned events;
+};
+
+static void watch_fire(uv_poll_t *uv, int status, int ready)
+{
+	struct watch *w = uv->data;
+	unsigned events = 0;
+
+	if (!w->fn)
+		return;
+	if (ready & UV_READABLE)
+		events |= WATCH_READ;
+	if (ready & UV_WRITABLE)
+		events |= WATCH_WRITE;
+	if (ready & UV_DISCONNECT)
+		events |= WATCH_HUP;
+	/* An error shows at the next read or write, whatever was asked for. */
+	if (status < 0)
+		events |= w->events;
+	if (events & w->events)
+		w->fn(w->arg, events & w->events);
+}
+
+struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg)
+{
+	struct watch *w = xcalloc(1, sizeof(*w));
+	int r = uv_poll_init(&l->uv, &w->uv, fd);
+
+	assert(r == 0);
+	(void)r;
+	w->uv.data = w;
+	w->fn = fn;
+	w->arg = arg;
+	return w;
+}
+
+void watch_set(struct watch *w, unsigned events)
+{
+	int want = 0;
+
+	if (w->events == events)
+		return;
+	w->events = events;
+	if (events & WATCH_READ)
+		want |= UV_READABLE;
+	if (events & WATCH_WRITE)
+		want |= UV_WRITABLE;
+	if (events & WATCH_HUP)
+		want |= UV_DISCONNECT;
+	if (want)
+		uv_poll_start(&w->uv, want, watch_fire);
+	else
+		uv_poll_stop(&w->uv);
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
+	w->fn = NULL;
+	uv_poll_stop(&w->uv);
+	uv_close((uv_handle_t *)&w->uv, loop_closed);
+}
