@@ -7,6 +7,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,15 @@ static int worker_make(struct worker *w)
 	return 0;
 }
 
+/* One 10 MB picture must not raise the worker's size for good: glibc would
+ * take it for the size of things to come. Large blocks go back at once. */
+static void memory_settings(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10);
+	mallopt(M_ARENA_MAX, 2);
+}
+
 int worker_run(const struct worker_args *args)
 {
 	struct worker w = { .args = args };
@@ -201,6 +211,7 @@ int worker_run(const struct worker_args *args)
 
 	snprintf(who, sizeof(who), "worker %u", args->index);
 	log_init(who, args->config->log_level);
+	memory_settings();
 	/* A worker without its master would hold the slots' sockets for ever. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	signal(SIGPIPE, SIG_IGN);

@@ -24,14 +24,14 @@
 #undef sprintf
 #undef vsprintf
 
-#pragma GCC poison strcpy strcat stpcpy		     /* buf_puts, xstrdup, snprintf */
-#pragma GCC poison strncpy strncat stpncpy	     /* buf_append, xstrndup */
-#pragma GCC poison sprintf vsprintf		     /* buf_printf, snprintf */
-#pragma GCC poison gets				     /* none is needed */
-#pragma GCC poison strtok strtok_r strsep	     /* span_cut */
-#pragma GCC poison gmtime localtime ctime asctime    /* clock_iso, gmtime_r */
-#pragma GCC poison localtime_r ctime_r asctime_r     /* clock_iso: all times are UTC */
-#pragma GCC poison atoi atol atoll atof		     /* span_u64, json_int */
-#pragma GCC poison tmpnam tempnam mktemp	     /* mkstemp, mkdtemp */
+#pragma GCC poison strcpy strcat stpcpy		  /* buf_puts, xstrdup, snprintf */
+#pragma GCC poison strncpy strncat stpncpy	  /* buf_append, xstrndup */
+#pragma GCC poison sprintf vsprintf		  /* buf_printf, snprintf */
+#pragma GCC poison gets				  /* none is needed */
+#pragma GCC poison strtok strtok_r strsep	  /* span_cut */
+#pragma GCC poison gmtime localtime ctime asctime /* clock_iso, gmtime_r */
+#pragma GCC poison localtime_r ctime_r asctime_r  /* clock_iso: all times are UTC */
+#pragma GCC poison atoi atol atoll atof		  /* span_u64, json_int */
+#pragma GCC poison tmpnam tempnam mktemp	  /* mkstemp, mkdtemp */
 
 #endif

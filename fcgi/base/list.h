@@ -58,6 +58,7 @@ static inline void list_del(struct list *l)
 
 /* The body may delete `it` itself, and nothing else. `tmp` is a struct list *. */
 #define list_each(head, it, tmp)                                                                   \
-	for (struct list *it = (head)->next, *tmp = it->next; it != (head); it = tmp, tmp = it->next)
+	for (struct list *it = (head)->next, *tmp = it->next; it != (head);                        \
+	     it = tmp, tmp = it->next)
 
 #endif

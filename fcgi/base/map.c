@@ -172,10 +172,11 @@ void *map_put(struct map *m, struct span key, void *value)
 	}
 	if (m->used == m->cap)
 		grow(m);
-	m->entries[m->used] = (struct entry){ .key = xstrndup(key.ptr, key.len),
-					      .len = key.len,
-					      .hash = hash,
-					      .value = value };
+	e = &m->entries[m->used];
+	e->key = xstrndup(key.ptr, key.len);
+	e->len = key.len;
+	e->hash = hash;
+	e->value = value;
 	*place_of(m, key, hash) = (uint32_t)m->used++;
 	m->live++;
 	return NULL;

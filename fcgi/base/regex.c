@@ -36,8 +36,8 @@ int regex_new(struct span pattern, struct regex **ret, struct buf *why)
 	PCRE2_SIZE at;
 	int err;
 
-	code = pcre2_compile(text_of(pattern), pattern.len, PCRE2_ANCHORED | PCRE2_ENDANCHORED, &err,
-			     &at, NULL);
+	code = pcre2_compile(text_of(pattern), pattern.len, PCRE2_ANCHORED | PCRE2_ENDANCHORED,
+			     &err, &at, NULL);
 	if (!code) {
 		pcre2_get_error_message(err, text, sizeof(text));
 		buf_printf(why, "%s at offset %zu", (char *)text, (size_t)at);

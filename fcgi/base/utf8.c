@@ -24,7 +24,8 @@ size_t utf8_decode(struct span s, uint32_t *ret_cp)
 		return 2;
 	}
 	if ((p[0] & 0xf0) == 0xe0 && s.len >= 3 && cont(p[1]) && cont(p[2])) {
-		*ret_cp = (uint32_t)(p[0] & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+		*ret_cp =
+			(uint32_t)(p[0] & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
 		return *ret_cp >= 0x800 && (*ret_cp < 0xd800 || *ret_cp > 0xdfff) ? 3 : 0;
 	}
 	if (p[0] >= 0xf0 && p[0] <= 0xf4 && s.len >= 4 && cont(p[1]) && cont(p[2]) && cont(p[3])) {

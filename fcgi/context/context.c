@@ -384,6 +384,14 @@ static void on_died(void *arg, bool again, const char *why)
 	context_step(c);
 }
 
+static void on_missed(void *arg)
+{
+	struct context *c = arg;
+
+	CHECK_OBJ(c, CONTEXT_MAGIC);
+	run_missed(c);
+}
+
 static void on_interrupted(void *arg)
 {
 	struct context *c = arg;
@@ -412,6 +420,7 @@ static const struct bridge_ops bridge_ops = {
 	.ready = on_ready,
 	.message = on_message,
 	.oversize = on_oversize,
+	.missed = on_missed,
 	.died = on_died,
 	.interrupted = on_interrupted,
 	.failed = on_failed,

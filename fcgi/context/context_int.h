@@ -133,6 +133,7 @@ void run_begin(struct run *r);
 void run_lose(struct run *r, const char *name, const char *why);
 void run_message(struct context *c, const struct jupyter_msg *m);
 void run_oversize(struct context *c, struct span parent_id, size_t size);
+void run_missed(struct context *c);
 void run_reconnected(struct context *c);
 void run_tick(struct context *c);
 void run_wish_timer(void *arg);

@@ -426,6 +426,18 @@ void run_oversize(struct context *c, struct span parent_id, size_t size)
 	run_output(r);
 }
 
+void run_missed(struct context *c)
+{
+	struct run *r = c->current;
+
+	if (!r || r->e.ended)
+		return;
+	record_stream_text(&r->e.sink, RECORD_STDERR,
+			   SPAN_LIT("[nb2] the connection to the kernel broke within a message: "
+				    "output may be missing\n"));
+	run_output(r);
+}
+
 void run_reconnected(struct context *c)
 {
 	struct run *r = c->current;

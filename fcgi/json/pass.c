@@ -186,7 +186,8 @@ static int take_rest(struct pass *w)
 		}
 		if (*w->p != (object ? '}' : ']'))
 			return wrong(w, w->p,
-				     object ? "a comma or } is expected" : "a comma or ] is expected");
+				     object ? "a comma or } is expected" :
+					      "a comma or ] is expected");
 		r = close_level(w);
 		if (r != 0)
 			return r;

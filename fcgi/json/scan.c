@@ -61,7 +61,7 @@ enum json_type json_type_of(struct span value)
 const char *json_type_name(enum json_type t)
 {
 	static const char *const names[] = {
-		[JSON_NONE] = "none",	  [JSON_NULL] = "null",	  [JSON_BOOL] = "boolean",
+		[JSON_NONE] = "none",	  [JSON_NULL] = "null",	    [JSON_BOOL] = "boolean",
 		[JSON_NUMBER] = "number", [JSON_STRING] = "string", [JSON_ARRAY] = "array",
 		[JSON_OBJECT] = "object",
 	};

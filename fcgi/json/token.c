@@ -82,8 +82,9 @@ size_t token_number(struct span s)
 /* The literal names; the last three are Python's, not JSON's. */
 size_t token_word(struct span s, bool lenient)
 {
-	static const char *const words[] = { "true", "false",	 "null",
-					     "NaN",  "Infinity", "-Infinity" };
+	static const char *const words[] = {
+		"true", "false", "null", "NaN", "Infinity", "-Infinity"
+	};
 	size_t n = lenient ? 6 : 3;
 
 	for (size_t i = 0; i < n; i++) {

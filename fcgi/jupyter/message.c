@@ -18,12 +18,14 @@ static const char *const channels[] = {
 	[JUPYTER_CONTROL] = "control",
 };
 
+/* clang-format off */
 static const char *const types[] = {
 	[MSG_OTHER] = "",
 #define T(id, name) [MSG_##id] = name,
 	JUPYTER_TYPES(T)
 #undef T
 };
+/* clang-format on */
 
 /* "" for MSG_OTHER: the message itself knows its type_name. */
 const char *jupyter_type_str(enum jupyter_type t)

@@ -363,6 +363,8 @@ static void on_closed(void *arg, const char *why)
 
 	CHECK_OBJ(b, BRIDGE_MAGIC);
 	log_debug("%s: channels closed: %s", b->name, why);
+	if (ws_cut(b->ws))
+		b->ops->missed(b->arg);
 	ws_close(b->ws);
 	b->ws = NULL;
 	if (b->state == RESTARTING)

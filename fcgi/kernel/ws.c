@@ -102,6 +102,11 @@ void ws_on_end(struct ws *w)
 	callback_leave(w);
 }
 
+bool ws_cut(const struct ws *w)
+{
+	return w->in_size > 0;
+}
+
 void ws_close(struct ws *w)
 {
 	if (!w)

@@ -115,14 +115,22 @@ static void utf8_every_scalar_round_trips(void **state)
 static void utf8_refuses(void **state)
 {
 	static const char *const bad[] = {
-		"\x80",		    /* a continuation alone */
-		"\xc0\x80",	    "\xc1\xbf",		/* overlong, two bytes */
-		"\xe0\x80\x80",	    "\xe0\x9f\xbf",	/* overlong, three */
-		"\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", /* overlong, four */
-		"\xed\xa0\x80",	    "\xed\xbf\xbf",	/* surrogates */
-		"\xf4\x90\x80\x80", "\xf5\x80\x80\x80", /* above U+10FFFF */
-		"\xfe",		    "\xff",
-		"\xc3\x28",	    "\xe4\xb8\x28",	"\xf0\x9f\x98\x28",
+		"\x80", /* a continuation alone */
+		"\xc0\x80",
+		"\xc1\xbf", /* overlong, two bytes */
+		"\xe0\x80\x80",
+		"\xe0\x9f\xbf", /* overlong, three */
+		"\xf0\x80\x80\x80",
+		"\xf0\x8f\xbf\xbf", /* overlong, four */
+		"\xed\xa0\x80",
+		"\xed\xbf\xbf", /* surrogates */
+		"\xf4\x90\x80\x80",
+		"\xf5\x80\x80\x80", /* above U+10FFFF */
+		"\xfe",
+		"\xff",
+		"\xc3\x28",
+		"\xe4\xb8\x28",
+		"\xf0\x9f\x98\x28",
 	};
 	uint32_t cp = 77;
 
@@ -132,8 +140,8 @@ static void utf8_refuses(void **state)
 
 		assert_int_equal(utf8_decode(span_str(bad[i]), &cp), 0);
 		for (size_t before = 0; before < 12; before++) {
-			int n = snprintf(text, sizeof(text), "%.*s%s!", (int)before, "abcdefghijklm",
-					 bad[i]);
+			int n = snprintf(text, sizeof(text), "%.*s%s!", (int)before,
+					 "abcdefghijklm", bad[i]);
 
 			assert_int_equal(utf8_valid_len(span_of(text, (size_t)n)), before);
 		}
@@ -170,7 +178,7 @@ static void list_keeps_order(void **state)
 		list_push(&head, &items[i].link);
 	list_push_front(&head, &items[0].link);
 	assert_int_equal(list_first(&head, struct item, link)->n, 0);
-	list_each (&head, it, tmp) {
+	list_each(&head, it, tmp) {
 		assert_int_equal(list_entry(it, struct item, link)->n, expected++);
 		list_del(it);
 		list_del(it); /* harmless */

@@ -51,9 +51,9 @@ static void murmur_vectors(void **state)
 
 static void every_slot_has_keys(void **state)
 {
-	static const char *const keys[SLOTS] = { "s6",	"s35", "s11", "s0", "s13", "s82",
-						 "s9",	"s3",  "s22", "s2", "s8",  "s7",
-						 "s1",	"s4",  "s26", "s32" };
+	static const char *const keys[SLOTS] = { "s6", "s35", "s11", "s0", "s13", "s82",
+						 "s9", "s3",  "s22", "s2", "s8",  "s7",
+						 "s1", "s4",  "s26", "s32" };
 
 	(void)state;
 	for (unsigned i = 0; i < SLOTS; i++)
@@ -203,7 +203,9 @@ static void clock_iso_as_jupyter(void **state)
 	(void)state;
 	clock_iso(text);
 	assert_int_equal(strlen(text), 27);
-	assert_int_equal(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6d%c", &y, &mo, &d, &h, &mi, &s, &us, &z), 8);
+	assert_int_equal(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6d%c", &y, &mo, &d, &h, &mi, &s,
+				&us, &z),
+			 8);
 	assert_int_equal(z, 'Z');
 	assert_true(clock_wall_ms() > UINT64_C(1600000000000));
 	assert_true(clock_us() / 1000 <= clock_ms());
@@ -253,8 +255,7 @@ static void log_cannot_be_forged(void **state)
 	LOGGED(out, log_warn("a\nb\r\t\x1b[31m\x7f"));
 	assert_string_equal(out + 27, " warn m: a\\x0ab\\x0d\\x09\\x1b[31m\\x7f\n");
 	LOGGED(out, log_warn("%s", "caf\xc3\xa9 \xc2\x85 \xe2\x80\xa8 \xff."));
-	assert_string_equal(out + 27,
-			    " warn m: caf\xc3\xa9 \\xc2\\x85 \\xe2\\x80\\xa8 \\xff.\n");
+	assert_string_equal(out + 27, " warn m: caf\xc3\xa9 \\xc2\\x85 \\xe2\\x80\\xa8 \\xff.\n");
 }
 
 static void log_cuts_long_lines(void **state)
@@ -308,20 +309,13 @@ static void log_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(murmur_vectors),
-		cmocka_unit_test(every_slot_has_keys),
-		cmocka_unit_test(uuids_are_version_4),
-		cmocka_unit_test(hex_of_any_length),
-		cmocka_unit_test(sha256_vectors),
-		cmocka_unit_test(digest_parse_is_strict),
-		cmocka_unit_test(regex_is_anchored),
-		cmocka_unit_test(regex_says_why),
-		cmocka_unit_test(regex_gives_up),
-		cmocka_unit_test(clock_iso_as_jupyter),
-		cmocka_unit_test(log_writes_one_line),
-		cmocka_unit_test(log_cannot_be_forged),
-		cmocka_unit_test(log_cuts_long_lines),
-		cmocka_unit_test(log_keeps_errno),
+		cmocka_unit_test(murmur_vectors),      cmocka_unit_test(every_slot_has_keys),
+		cmocka_unit_test(uuids_are_version_4), cmocka_unit_test(hex_of_any_length),
+		cmocka_unit_test(sha256_vectors),      cmocka_unit_test(digest_parse_is_strict),
+		cmocka_unit_test(regex_is_anchored),   cmocka_unit_test(regex_says_why),
+		cmocka_unit_test(regex_gives_up),      cmocka_unit_test(clock_iso_as_jupyter),
+		cmocka_unit_test(log_writes_one_line), cmocka_unit_test(log_cannot_be_forged),
+		cmocka_unit_test(log_cuts_long_lines), cmocka_unit_test(log_keeps_errno),
 		cmocka_unit_test(log_levels),
 	};
 

@@ -48,9 +48,10 @@ static void copies_values(void **state)
 		{ SPAN_LIT("{\"a,b\":\"c: d\"}"), "{\"a,b\":\"c: d\"}", "{\"a,b\": \"c: d\"}" },
 		/* characters */
 		{ SPAN_LIT("\"caf\xc3\xa9\""), "\"caf\\u00e9\"", NULL },
-		{ SPAN_LIT("\"\xe2\x80\xa8\xe2\x80\xa9\xc2\x85\""), "\"\\u2028\\u2029\\u0085\"", NULL },
-		{ SPAN_LIT("\"\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\""), "\"\\ud83d\\ude00\\udbff\\udfff\"",
+		{ SPAN_LIT("\"\xe2\x80\xa8\xe2\x80\xa9\xc2\x85\""), "\"\\u2028\\u2029\\u0085\"",
 		  NULL },
+		{ SPAN_LIT("\"\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\""),
+		  "\"\\ud83d\\ude00\\udbff\\udfff\"", NULL },
 		{ SPAN_LIT("\"\xef\xbf\xbf\xee\x80\x80\""), "\"\\uffff\\ue000\"", NULL },
 		{ SPAN_LIT("\"\x7f/\""), "\"\x7f/\"", NULL },
 		{ SPAN_LIT("{\"\xe4\xb8\xad\":0}"), "{\"\\u4e2d\":0}", "{\"\\u4e2d\": 0}" },
@@ -104,11 +105,12 @@ static void long_text_in_every_position(void **state)
 static void refuses_and_leaves_no_trace(void **state)
 {
 	static const struct span bad[] = {
-		SPAN_LIT(""),	     SPAN_LIT(" "),	   SPAN_LIT("["),	SPAN_LIT("[1,]"),
-		SPAN_LIT("{\"a\"}"), SPAN_LIT("{\"a\":}"), SPAN_LIT("\"ab"),	SPAN_LIT("\"a\nb\""),
-		SPAN_LIT("\"\xff\""), SPAN_LIT("\"\\x\""), SPAN_LIT("\"\\u00\""), SPAN_LIT("1 2"),
-		SPAN_LIT("tru"),     SPAN_LIT("01"),	   SPAN_LIT("[1}"),	SPAN_LIT("\"a\0\""),
-		SPAN_LIT("-NaN"),    SPAN_LIT("[\"\xed\xa0\x80\"]"),
+		SPAN_LIT(""),	     SPAN_LIT(" "),	    SPAN_LIT("["),
+		SPAN_LIT("[1,]"),    SPAN_LIT("{\"a\"}"),   SPAN_LIT("{\"a\":}"),
+		SPAN_LIT("\"ab"),    SPAN_LIT("\"a\nb\""),  SPAN_LIT("\"\xff\""),
+		SPAN_LIT("\"\\x\""), SPAN_LIT("\"\\u00\""), SPAN_LIT("1 2"),
+		SPAN_LIT("tru"),     SPAN_LIT("01"),	    SPAN_LIT("[1}"),
+		SPAN_LIT("\"a\0\""), SPAN_LIT("-NaN"),	    SPAN_LIT("[\"\xed\xa0\x80\"]"),
 	};
 	struct buf out = BUF_INIT(BIG);
 
@@ -144,7 +146,8 @@ static void nesting_has_a_limit(void **state)
 /* At every ceiling: the whole value, or nothing and -EFBIG. */
 static void ceilings_are_obeyed(void **state)
 {
-	struct span in = SPAN_LIT("{\"k\xc3\xa9\": [1, \"\\n\xf0\x9f\x98\x80 abcdefgh\", NaN, {}]}");
+	struct span in =
+		SPAN_LIT("{\"k\xc3\xa9\": [1, \"\\n\xf0\x9f\x98\x80 abcdefgh\", NaN, {}]}");
 	struct buf whole = BUF_INIT(BIG);
 
 	(void)state;
@@ -193,7 +196,9 @@ static void quotes_text(void **state)
 		{ SPAN_LIT("a\xe4\xb8"), "\"a\\ufffd\\ufffd\"" },
 		{ SPAN_LIT("\xed\xa0\x80z"), "\"\\ufffd\\ufffd\\ufffdz\"" },
 		{ SPAN_LIT("\xc3\xa9\xff\xc3\xa9\n"), "\"\\u00e9\\ufffd\\u00e9\\n\"" },
-		{ SPAN_LIT("12345678\xc0\x80""12345678"), "\"12345678\\ufffd\\ufffd12345678\"" },
+		{ SPAN_LIT("12345678\xc0\x80"
+			   "12345678"),
+		  "\"12345678\\ufffd\\ufffd12345678\"" },
 	};
 	struct buf out = BUF_INIT(BIG);
 
@@ -235,9 +240,20 @@ static uint32_t chance(uint32_t n)
 /* A string value of some length, with everything a string may hold. */
 static void random_string(struct buf *b, unsigned elements)
 {
-	static const char *const some[] = { "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\ud83d\\ude00",
-					    "\\ud800", "\\udc00", "\\u2028", "\xc3\xa9", "\xe4\xb8\xad",
-					    "\xf0\x9f\x98\x80", "x", "a longer run of plain text " };
+	static const char *const some[] = { "\\n",
+					    "\\\"",
+					    "\\\\",
+					    "\\/",
+					    "\\u0041",
+					    "\\ud83d\\ude00",
+					    "\\ud800",
+					    "\\udc00",
+					    "\\u2028",
+					    "\xc3\xa9",
+					    "\xe4\xb8\xad",
+					    "\xf0\x9f\x98\x80",
+					    "x",
+					    "a longer run of plain text " };
 
 	buf_putc(b, '"');
 	while (elements-- > 0)
@@ -271,7 +287,8 @@ static void pieces_join_again(void **state)
 			assert_in_range(piece.len, 2, max);
 			assert_int_equal(json_valid(buf_span(&piece), JSON_STRICT, NULL, NULL), 0);
 			assert_int_equal(utf8_valid_len(buf_span(&piece)), piece.len);
-			if (!span_absent(rest)) /* no needlessly short ones: 12 is the longest atom */
+			if (!span_absent(
+				    rest)) /* no needlessly short ones: 12 is the longest atom */
 				assert_in_range(piece.len, max - 11, max);
 			json_string_decode(buf_span(&piece), JSON_LONE_REPLACE, &joined);
 		}
@@ -312,8 +329,9 @@ static void pieces_never_cut_a_pair(void **state)
 	for (size_t before = 40; before < 64; before++) {
 		struct span rest;
 		struct buf out = BUF_INIT(1000);
-		int n = snprintf(text, sizeof(text), "\"%.*s\\uD83D\\uDE00end\"", (int)before,
-				 "0123456789012345678901234567890123456789012345678901234567890123456789");
+		int n = snprintf(
+			text, sizeof(text), "\"%.*s\\uD83D\\uDE00end\"", (int)before,
+			"0123456789012345678901234567890123456789012345678901234567890123456789");
 
 		rest = span_of(text, (size_t)n);
 		assert_int_equal(json_string_piece(&out, &rest, 64), 0);
@@ -328,9 +346,17 @@ static void pieces_never_cut_a_pair(void **state)
 static void pieces_refuse(void **state)
 {
 	static const struct span bad[] = {
-		SPAN_LIT(""),	      SPAN_LIT("\""),	    SPAN_LIT("a"),	 SPAN_LIT("\"a"),
-		SPAN_LIT("\"a\\\""),  SPAN_LIT("\"\\q\""),  SPAN_LIT("\"\\u12\""), SPAN_LIT("\"\xff\""),
-		SPAN_LIT("\"a\"b\""), SPAN_LIT("\"a\nb\""), SPAN_LIT("\"a\0\""),
+		SPAN_LIT(""),
+		SPAN_LIT("\""),
+		SPAN_LIT("a"),
+		SPAN_LIT("\"a"),
+		SPAN_LIT("\"a\\\""),
+		SPAN_LIT("\"\\q\""),
+		SPAN_LIT("\"\\u12\""),
+		SPAN_LIT("\"\xff\""),
+		SPAN_LIT("\"a\"b\""),
+		SPAN_LIT("\"a\nb\""),
+		SPAN_LIT("\"a\0\""),
 		/* a quote just behind the cut */
 		SPAN_LIT("\"01234567890123456789012345678901234567890123456789012345678901\"x\""),
 	};

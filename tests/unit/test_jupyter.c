@@ -14,7 +14,8 @@
 #include "jupyter/message.h"
 
 #define BIG (1 << 20)
-#define HEADER "{\"msg_id\": \"m-1\", \"msg_type\": \"stream\", \"date\": \"2026-11-30T21:20:45.910195Z\"}"
+#define HEADER                                                                                     \
+	"{\"msg_id\": \"m-1\", \"msg_type\": \"stream\", \"date\": \"2026-11-30T21:20:45.910195Z\"}"
 #define PARENT "{\"msg_id\": \"p-1\", \"session\": \"s\"}"
 #define CONTENT "{\"name\": \"stdout\", \"text\": \"caf\xc3\xa9\"}"
 
@@ -46,7 +47,7 @@ static void v1_frame(struct buf *b, const struct span *parts, size_t n)
 		buf_span_append(b, parts[i]);
 }
 
-static const struct span usual[] = { SPAN_LIT("iopub"), SPAN_LIT(HEADER), SPAN_LIT(PARENT),
+static const struct span usual[] = { SPAN_LIT("iopub"), SPAN_LIT(HEADER),  SPAN_LIT(PARENT),
 				     SPAN_LIT("{}"),	SPAN_LIT(CONTENT), SPAN_LIT("\x00\xff"),
 				     SPAN_LIT("") };
 
@@ -63,7 +64,8 @@ static int parse_copy(struct span frame, int (*parse)(struct span, struct jupyte
 	r = parse(span_of(copy, frame.len), &m);
 	if (r == 0) {
 		*ret_inside = m.content.ptr == NULL || m.content.len <= 2 ||
-			      (m.content.ptr >= copy && m.content.ptr + m.content.len <= copy + frame.len);
+			      (m.content.ptr >= copy &&
+			       m.content.ptr + m.content.len <= copy + frame.len);
 		*ret_inside = *ret_inside && m.header.ptr >= copy &&
 			      m.header.ptr + m.header.len <= copy + frame.len;
 	}
@@ -166,10 +168,12 @@ static void v1_refuses_wrong_parts(void **state)
 		size_t part;
 		struct span text;
 	} rows[] = {
-		{ 0, SPAN_LIT("") },	    { 0, SPAN_LIT("IOPUB") },	  { 0, SPAN_LIT("\"iopub\"") },
-		{ 1, SPAN_LIT("") },	    { 1, SPAN_LIT("[]") },	  { 1, SPAN_LIT("{\"a\":}") },
-		{ 1, SPAN_LIT("{} {}") },   { 1, SPAN_LIT("{\"a\":\"\xff\"}") }, { 2, SPAN_LIT("null") },
-		{ 2, SPAN_LIT("{\"a\":1") }, { 2, SPAN_LIT("\"{}\"") },	  { 3, SPAN_LIT("1") },
+		{ 0, SPAN_LIT("") },	      { 0, SPAN_LIT("IOPUB") },
+		{ 0, SPAN_LIT("\"iopub\"") }, { 1, SPAN_LIT("") },
+		{ 1, SPAN_LIT("[]") },	      { 1, SPAN_LIT("{\"a\":}") },
+		{ 1, SPAN_LIT("{} {}") },     { 1, SPAN_LIT("{\"a\":\"\xff\"}") },
+		{ 2, SPAN_LIT("null") },      { 2, SPAN_LIT("{\"a\":1") },
+		{ 2, SPAN_LIT("\"{}\"") },    { 3, SPAN_LIT("1") },
 		{ 3, SPAN_LIT("{,}") },
 	};
 	struct buf b = BUF_INIT(BIG);
@@ -200,7 +204,8 @@ static void v1_cut_at_every_byte(void **state)
 	(void)state;
 	v1_frame(&b, usual, 7);
 	for (size_t n = 0; n < b.len; n++)
-		assert_int_equal(parse_copy(span_of(b.data, n), jupyter_v1_parse, &inside), -EBADMSG);
+		assert_int_equal(parse_copy(span_of(b.data, n), jupyter_v1_parse, &inside),
+				 -EBADMSG);
 	assert_int_equal(parse_copy(buf_span(&b), jupyter_v1_parse, &inside), 0);
 	assert_true(inside);
 	assert_int_equal(jupyter_v1_parse(SPAN_NONE, &(struct jupyter_msg){ 0 }), -EBADMSG);
@@ -209,9 +214,18 @@ static void v1_cut_at_every_byte(void **state)
 
 static void v1_offsets_lie(void **state)
 {
-	static const uint64_t lies[] = { 0,	     1,		     7,		      8,
-					 63,	     UINT64_MAX,     UINT64_MAX - 7,  UINT64_C(1) << 63,
-					 UINT64_C(1) << 61, UINT64_C(1) << 32, UINT32_MAX, 100000 };
+	static const uint64_t lies[] = { 0,
+					 1,
+					 7,
+					 8,
+					 63,
+					 UINT64_MAX,
+					 UINT64_MAX - 7,
+					 UINT64_C(1) << 63,
+					 UINT64_C(1) << 61,
+					 UINT64_C(1) << 32,
+					 UINT32_MAX,
+					 100000 };
 	struct buf b = BUF_INIT(BIG);
 	bool inside = false;
 
@@ -226,7 +240,8 @@ static void v1_offsets_lie(void **state)
 			memcpy(was, b.data + 8 * i, 8);
 			for (int j = 0; j < 8; j++)
 				b.data[8 * i + (size_t)j] = (char)(lies[k] >> (8 * j));
-			assert_int_equal(parse_copy(buf_span(&b), jupyter_v1_parse, &inside), -EBADMSG);
+			assert_int_equal(parse_copy(buf_span(&b), jupyter_v1_parse, &inside),
+					 -EBADMSG);
 			memcpy(b.data + 8 * i, was, 8);
 		}
 	}
@@ -268,8 +283,9 @@ static void legacy_parses_text(void **state)
 	(void)state;
 	assert_int_equal(jupyter_legacy_parse(SPAN_LIT(LEGACY), false, &m), 0);
 	assert_usual(&m, 0);
-	assert_int_equal(jupyter_legacy_parse(SPAN_LIT("{\"header\":{},\"channel\":\"shell\"}"), false,
-					      &m), 0);
+	assert_int_equal(jupyter_legacy_parse(SPAN_LIT("{\"header\":{},\"channel\":\"shell\"}"),
+					      false, &m),
+			 0);
 	assert_int_equal(m.type, MSG_OTHER);
 	assert_true(span_is(m.content, "{}"));
 	assert_true(span_is(m.parent_header, "{}"));
@@ -331,7 +347,9 @@ static void legacy_parses_binary(void **state)
 
 static void legacy_cut_and_lying(void **state)
 {
-	static const uint32_t lies[] = { 0, 1, 4, 15, 100000, INT32_MAX, UINT32_MAX, UINT32_MAX - 3 };
+	static const uint32_t lies[] = {
+		0, 1, 4, 15, 100000, INT32_MAX, UINT32_MAX, UINT32_MAX - 3
+	};
 	struct buf b = BUF_INIT(BIG);
 	bool inside;
 
@@ -350,7 +368,8 @@ static void legacy_cut_and_lying(void **state)
 			memcpy(was, b.data + 4 * i, 4);
 			for (int j = 0; j < 4; j++)
 				b.data[4 * i + (size_t)j] = (char)(lies[k] >> (24 - 8 * j));
-			assert_int_equal(parse_copy(buf_span(&b), legacy_binary, &inside), -EBADMSG);
+			assert_int_equal(parse_copy(buf_span(&b), legacy_binary, &inside),
+					 -EBADMSG);
 			memcpy(b.data + 4 * i, was, 4);
 		}
 	}
@@ -412,7 +431,7 @@ static void round_trips(void **state)
 static void writers_obey_ceilings(void **state)
 {
 	int (*const writers[])(struct buf *, const struct jupyter_out *) = { jupyter_v1_write,
-									    jupyter_legacy_write };
+									     jupyter_legacy_write };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(writers); i++) {
