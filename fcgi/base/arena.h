@@ -22,7 +22,7 @@ struct arena {
 void arena_init(struct arena *a, size_t max); /* allocates nothing */
 void arena_free(struct arena *a);	      /* usable again */
 
-/* Aligned for any type; NULL past the ceiling. */
+/* Aligned for any type; the padding counts. NULL past the ceiling. */
 void *arena_alloc(struct arena *a, size_t size);
 /* A NUL-terminated copy; NULL past the ceiling. */
 char *arena_strndup(struct arena *a, const char *s, size_t len);

@@ -39,7 +39,8 @@ enum json_type {
 int json_valid(struct span text, unsigned flags, size_t *ret_at, const char **ret_why);
 
 enum json_type json_type_of(struct span value);
-const char *json_type_name(enum json_type t); /* "string", "null", … */
+/* "none", "null", "boolean", "number", "string", "array", "object". */
+const char *json_type_name(enum json_type t);
 
 /* The members of an object or the items of an array, one after the other. */
 struct json_iter {

@@ -67,11 +67,13 @@ int jupyter_channel_parse(struct span name, enum jupyter_channel *ret); /* 0 or 
 /*
  * Take a frame apart. 0; -EBADMSG: not such a frame, or header, parent or
  * metadata are not JSON objects. content is only checked to lie inside the
- * frame: whoever copies it out validates it (json_span_emit).
+ * frame: whoever copies it out validates it (json_span_emit). More than 4,096
+ * offsets are no frame.
  */
 int jupyter_v1_parse(struct span frame, struct jupyter_msg *ret);
 /* The legacy framing: a text frame (one JSON object), or with binary set the
- * one with buffers (big-endian offsets, JSON first). */
+ * one with buffers (big-endian offsets, JSON first). Parent header, metadata
+ * and content may be left out: {} then. */
 int jupyter_legacy_parse(struct span frame, bool binary, struct jupyter_msg *ret);
 
 /*
@@ -90,7 +92,7 @@ struct jupyter_out {
 	struct span content;
 };
 
-/* Append one whole frame. 0 or -EFBIG. */
+/* Append one whole frame (legacy: a text frame). 0, or -EFBIG and nothing. */
 int jupyter_v1_write(struct buf *out, const struct jupyter_out *m);
 int jupyter_legacy_write(struct buf *out, const struct jupyter_out *m);
 

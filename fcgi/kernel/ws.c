@@ -311,8 +311,7 @@ struct ws_service *ws_service_new(struct loop *l)
 	s->loop = l;
 	list_init(&s->waiting);
 	list_init(&s->started);
-	s->lws = ws_lws_new(loop_foreign(l));
-	if (!s->lws) {
+	if (ws_lws_new(s) != 0) {
 		log_error("libwebsockets cannot run on our event loop: is its libuv plugin "
 			  "(Debian: libwebsockets-evlib-uv) installed?");
 		exit(EXIT_FAILURE);

@@ -22,6 +22,7 @@
 #define WS_QUEUE_MAX (256u << 20)     /* bytes waiting to be sent */
 #define WS_KEEP (256u << 10)	      /* memory of the reading buffer between messages */
 #define WS_HANDSHAKES 64	      /* at once */
+#define WS_SPARES 32 /* see ws_lws.c */
 #define WS_WHY 160
 
 struct lws;
@@ -44,6 +45,7 @@ struct ws_service {
 	struct list waiting;
 	struct list started;  /* all others */
 	unsigned handshakes;  /* WS_REACHING or WS_SHAKING */
+	int spares[WS_SPARES];
 };
 
 /* A message on its way out: libwebsockets writes its header in front of the
@@ -108,8 +110,8 @@ void ws_reach_stop(struct ws *w);
 
 /* ---- ws_lws.c ------------------------------------------------------------------ */
 
-/* NULL: libwebsockets cannot run on this loop. */
-struct lws_context *ws_lws_new(void *uv_loop);
+/* 0 or -EIO: libwebsockets cannot run on this loop. */
+int ws_lws_new(struct ws_service *s);
 void ws_lws_free(struct ws_service *s);
 /* 0 or -EIO, reason in w->why. */
 int ws_lws_connect(struct ws *w);

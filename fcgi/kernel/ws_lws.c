@@ -12,9 +12,11 @@
  *   context names another: port 0 is none;
  * - it follows redirects, and looks their names up while the loop waits;
  * - it pings after 300 s of silence and hangs up 10 s later, which a busy
- *   server would not survive: Jupyter pings by itself, so that is off.
+ *   server would not survive: Jupyter pings by itself, so that is off;
+ * - its end closes a file descriptor twice: see spares_open().
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <libwebsockets.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -300,9 +303,28 @@ static void on_log(int level, const char *line)
 		log_debug("libwebsockets: %.*s", len, line);
 }
 
-struct lws_context *ws_lws_new(void *uv_loop)
+/* When it goes, libwebsockets closes its eventfd twice, a while apart; a file
+ * that another thread opens in between (a database, say) would be closed under
+ * it. A new file gets the lowest free number: so some numbers below the
+ * eventfd's are held from the beginning and let go just before the end, for
+ * whoever opens files then. */
+static void spares_open(struct ws_service *s)
 {
-	void *loops[] = { uv_loop };
+	for (size_t i = 0; i < WS_SPARES; i++)
+		s->spares[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void spares_close(struct ws_service *s)
+{
+	for (size_t i = 0; i < WS_SPARES; i++) {
+		if (s->spares[i] >= 0)
+			close(s->spares[i]);
+	}
+}
+
+int ws_lws_new(struct ws_service *s)
+{
+	void *loops[] = { loop_foreign(s->loop) };
 	struct lws_context_creation_info info = {
 		.port = CONTEXT_PORT_NO_LISTEN,
 		.protocols = protocols,
@@ -321,8 +343,10 @@ struct lws_context *ws_lws_new(void *uv_loop)
 		.uid = (uid_t)-1,
 	};
 
+	spares_open(s);
 	lws_set_log_level(LLL_ERR | LLL_WARN, on_log);
-	return lws_create_context(&info);
+	s->lws = lws_create_context(&info);
+	return s->lws ? 0 : -EIO;
 }
 
 /* On a foreign loop the first destroy only asks libuv to close handles, those
@@ -330,6 +354,7 @@ struct lws_context *ws_lws_new(void *uv_loop)
  * frees. */
 void ws_lws_free(struct ws_service *s)
 {
+	spares_close(s);
 	lws_context_destroy(s->lws);
 	for (int i = 0; i < 4; i++)
 		loop_once(s->loop, false);

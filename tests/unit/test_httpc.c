@@ -280,7 +280,10 @@ static void on_done(void *arg, const struct httpc_response *res)
 	do {                                                                                       \
 		uint64_t until_end = clock_ms() + PATIENCE_MS;                                     \
 		while (!(condition)) {                                                             \
-			assert_true(clock_ms() < until_end);                                       \
+			if (clock_ms() >= until_end) {                                             \
+				print_error("in vain: %s\n", #condition);                          \
+				fail();                                                            \
+			}                                                                          \
 			timer_set((w)->tick, 1);                                                   \
 			loop_once((w)->loop, true);                                                \
 		}                                                                                  \

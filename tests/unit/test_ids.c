@@ -60,6 +60,24 @@ static void every_slot_has_keys(void **state)
 		assert_int_equal(ids_slot(span_str(keys[i])), i);
 }
 
+/* Keys whose hashes stand at both sides of a border: found by running the
+ * hash backwards, since by chance one meets none in millions. */
+static void slots_end_where_nginx_ends_them(void **state)
+{
+	static const struct {
+		struct span key;
+		unsigned slot;
+	} rows[] = {
+		{ { "\x86\x18\xf1\x19", 4 }, 0 },  { { "\x5d\x55\x8b\xac", 4 }, 1 },
+		{ { "\x99\xcc\x0e\xeb", 4 }, 14 }, { { "\x96\xde\x0c\x0e", 4 }, 15 },
+		{ { "\xa2\x41\xaa\x60", 4 }, 15 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(ids_slot(rows[i].key), rows[i].slot);
+}
+
 /* ---- names ------------------------------------------------------------------------ */
 
 static void uuids_are_version_4(void **state)
@@ -190,6 +208,9 @@ static void regex_gives_up(void **state)
 	(void)state;
 	assert_false(matches("(a+)+(b|c)", SPAN_LIT("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad")));
 	assert_in_range(clock_ms() - start, 0, 5000);
+	/* Some 2^20 steps, then it would match: that is above our limit already. */
+	assert_false(matches("(a+)+b|a+c", SPAN_LIT("aaaaaaaaaaaaaaaaaaaac")));
+	assert_true(matches("(a+)+b|a+c", SPAN_LIT("aaaac")));
 }
 
 /* ---- clocks -------------------------------------------------------------------------- */
@@ -309,13 +330,21 @@ static void log_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(murmur_vectors),      cmocka_unit_test(every_slot_has_keys),
-		cmocka_unit_test(uuids_are_version_4), cmocka_unit_test(hex_of_any_length),
-		cmocka_unit_test(sha256_vectors),      cmocka_unit_test(digest_parse_is_strict),
-		cmocka_unit_test(regex_is_anchored),   cmocka_unit_test(regex_says_why),
-		cmocka_unit_test(regex_gives_up),      cmocka_unit_test(clock_iso_as_jupyter),
-		cmocka_unit_test(log_writes_one_line), cmocka_unit_test(log_cannot_be_forged),
-		cmocka_unit_test(log_cuts_long_lines), cmocka_unit_test(log_keeps_errno),
+		cmocka_unit_test(murmur_vectors),
+		cmocka_unit_test(every_slot_has_keys),
+		cmocka_unit_test(slots_end_where_nginx_ends_them),
+		cmocka_unit_test(uuids_are_version_4),
+		cmocka_unit_test(hex_of_any_length),
+		cmocka_unit_test(sha256_vectors),
+		cmocka_unit_test(digest_parse_is_strict),
+		cmocka_unit_test(regex_is_anchored),
+		cmocka_unit_test(regex_says_why),
+		cmocka_unit_test(regex_gives_up),
+		cmocka_unit_test(clock_iso_as_jupyter),
+		cmocka_unit_test(log_writes_one_line),
+		cmocka_unit_test(log_cannot_be_forged),
+		cmocka_unit_test(log_cuts_long_lines),
+		cmocka_unit_test(log_keeps_errno),
 		cmocka_unit_test(log_levels),
 	};
 

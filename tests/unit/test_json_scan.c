@@ -42,6 +42,7 @@ static void takes_what_is_json(void **state)
 		"\"\xe2\x80\xa8\"",
 		"\"\xf4\x8f\xbf\xbf\"",
 		"{\"\":{\"\":[]}}",
+		"[{\"a\":1},[2,[3]],{\"a\":[1]},[{\"b\":2}]]", /* levels used again */
 	};
 
 	(void)state;
@@ -135,6 +136,28 @@ static void absent_and_nul(void **state)
 	assert_int_equal(json_valid(SPAN_LIT("1\0"), 0, &at, NULL), -EINVAL);
 	assert_int_equal(json_valid(SPAN_LIT("\"\\\0\""), 0, &at, NULL), -EINVAL);
 	assert_int_equal(at, 1);
+}
+
+/* Each byte at each place of a string that is read eight bytes at a time. */
+static void every_byte_everywhere(void **state)
+{
+	char text[34];
+
+	(void)state;
+	for (size_t place = 1; place <= 32; place++) {
+		for (int byte = 0; byte < 256; byte++) {
+			bool good = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+			size_t at = 99;
+
+			memset(text, 'x', sizeof(text));
+			text[0] = text[33] = '"';
+			text[place] = (char)byte;
+			if ((json_valid(span_of(text, 34), 0, &at, NULL) == 0) != good)
+				fail_msg("byte %02x at %zu", (unsigned)byte, place);
+			if (byte < 0x20 || byte >= 0x80)
+				assert_int_equal(at, place);
+		}
+	}
 }
 
 static void strict_knows_no_nan(void **state)
@@ -501,6 +524,7 @@ int main(void)
 		cmocka_unit_test(takes_what_is_json),
 		cmocka_unit_test(refuses_and_says_where),
 		cmocka_unit_test(absent_and_nul),
+		cmocka_unit_test(every_byte_everywhere),
 		cmocka_unit_test(strict_knows_no_nan),
 		cmocka_unit_test(nesting_has_a_limit),
 		cmocka_unit_test(brackets_match),

@@ -1,0 +1,239 @@
+// k_bridge - the bridge against a scripted Jupyter Server: every order, every loss, one end.
+
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { Stack, only, records, textOf } from './stack.mjs'
+
+let s
+before(async () => {
+  s = await new Stack({ workers: 1, settings: { keepaliveS: 1, kernelStartS: 3, reconnectS: 3,
+    interruptGraceS: 1, maxMessageBytes: '1M', maxOutputBytes: '4M' } }).start()
+})
+after(() => s?.stop())
+beforeEach(() => s.fake.control({ reset: true }))
+
+const types = (all) => all.map((r) => r.type)
+const errors = (all) => only(all, 'error').map((e) => e.name)
+const run = (...lines) => s.execute(lines.join('\n'))
+
+function whole(all) {
+  assert.equal(all.at(-1).type, 'end_of_execution')
+  assert.equal(only(all, 'end_of_execution').length, 1)
+  assert.ok(only(all, 'error').length <= 1)
+}
+
+test('the request that is sent: the user\'s code as it is', async () => {
+  const { ms } = s.fake.log({ kind: 'message' }).entries?.at(-1) ?? { ms: 0 }
+  await s.execute('stdout x', { env_vars: { A: 'v' } })
+  const sent = s.fake.log({ kind: 'message', msg_type: 'execute_request' }).entries
+    .filter((e) => e.ms > ms && !e.silent)
+  assert.equal(sent.length, 1)
+  assert.equal(sent[0].code, 'stdout x')
+  assert.equal(sent[0].stop_on_error, false)
+  assert.equal(sent[0].allow_stdin, false)
+  assert.equal(sent[0].store_history, true)
+})
+
+for (const [name, lines] of [
+  ['reply before idle', ['reply-before-idle 200', 'result 3']],
+  ['idle before reply', ['idle-before-reply 200', 'result 3']],
+  ['no busy, no execute_input', ['lose busy execute_input', 'result 3']],
+  ['a reply twice', ['duplicate-reply', 'result 3']],
+  ['strangers and unknown types between', ['unknown-type', 'stray', 'result 3']],
+  ['messages in seven-byte fragments with pings', ['fragment 7 ping', 'result 3']],
+]) {
+  test(`${name}: complete, one end`, async () => {
+    const all = await run(...lines)
+    whole(all)
+    assert.deepEqual(errors(all), [])
+    assert.equal(only(all, 'result')[0].text, '3')
+    assert.equal(only(all, 'number_of_executions').length, 1)
+  })
+}
+
+test('a lost idle is fenced, and said', async () => {
+  const all = await run('stdout a', 'lose idle')
+  whole(all)
+  assert.equal(textOf(all), 'a\n')
+  assert.match(textOf(all, 'stderr'), /output may be missing/)
+  assert.deepEqual(errors(all), [])
+})
+
+test('lost fences are sent three times, then it ends', { timeout: 30000 }, async () => {
+  s.fake.control({ lose: { fence: { idle: -1, reply: -1 } } })
+  const all = await run('stdout a', 'lose idle')
+  whole(all)
+  assert.match(textOf(all, 'stderr'), /output may be missing/)
+  s.fake.control({ lose: {} })
+})
+
+test('a lost reply: the fence overtakes it', async () => {
+  const all = await run('stdout a', 'lose reply')
+  whole(all)
+  assert.deepEqual(errors(all), ['UnexpectedEndOfExecution'])
+})
+
+test('our socket is cut in mid-run: nothing lost, nothing twice', async () => {
+  const all = await run('stdout a', 'drop-socket', 'stdout b', 'sleep 150', 'close-socket', 'stdout c', 'result 1')
+  whole(all)
+  assert.equal(textOf(all), 'a\nb\nc\n')
+  assert.deepEqual(errors(all), [])
+})
+
+test('cut again and again', async () => {
+  const lines = []
+  for (let i = 0; i < 20; i++) lines.push(`stdout ${i}`, 'drop-socket')
+  const all = await run(...lines)
+  whole(all)
+  assert.equal(textOf(all), Array.from({ length: 20 }, (_, i) => `${i}\n`).join(''))
+})
+
+test('never two WebSockets to a kernel at a time', async () => {
+  await run('drop-socket', 'stdout a')
+  for (const k of Object.values(s.fake.state().kernels)) assert.ok(k.websockets.maxOpen <= 1)
+})
+
+test('the kernel dies at any message', async () => {
+  for (const part of ['busy', 'execute_input', 'stream', 'execute_result', 'reply', 'idle']) {
+    const all = await run('stdout a', 'result 1', `at ${part} die`)
+    whole(all)
+    assert.deepEqual(errors(all), ['ContextRestarting'], part)
+    assert.equal(only(await run('result 2'), 'result')[0].text, '2')
+  }
+})
+
+test('a kernel that is dead for good: said, and the next run has a new one', async () => {
+  const all = await run('stdout a', 'dead')
+  whole(all)
+  assert.deepEqual(errors(all), ['KernelDied'])
+  assert.equal(only(await run('result 2'), 'result')[0].text, '2')
+})
+
+test('a kernel that somebody else deleted is found out', { timeout: 20000 }, async () => {
+  const running = s.e2bOpen('/execute', { code: 'stdout a\nhang' })
+  await running.has('"a\\n"')
+  s.fake.control({ do: 'forget' })
+  const all = records((await running.whole()).text)
+  whole(all)
+  assert.deepEqual(errors(all), ['KernelDied'])
+  assert.equal(only(await run('result 2'), 'result')[0].text, '2')
+})
+
+test('input that is asked for all the same is answered', async () => {
+  const all = await run('input ? ', 'stdout went on')
+  whole(all)
+  assert.deepEqual(errors(all), ['StdinNotImplementedError'])
+})
+
+test('aborted', async () => {
+  for (const status of ['abort', 'aborted']) {
+    const all = await run(`abort ${status}`)
+    whole(all)
+    assert.deepEqual(errors(all), ['ExecutionAborted'])
+  }
+})
+
+test('NaN is null, digits stay, lone surrogates stay escapes, bad UTF-8 is replaced', async () => {
+  assert.deepEqual(only(await run('nan'), 'result')[0].json, { nan: null, inf: null, minus: null })
+  const raw = await s.e2b('POST', '/execute', { code: 'huge-number' })
+  assert.ok(raw.text.includes('123456789012345678901234567890'))
+  const lone = await s.e2b('POST', '/execute', { code: 'lone-surrogate' })
+  assert.ok(lone.text.includes('\\ud800'))
+  assert.match(textOf(await run('invalid-utf8')), /\ufffd/)
+})
+
+test('a message above the limit ends that execution and nothing else', async () => {
+  const all = await run('stdout a', 'big 2000000', 'stdout b')
+  whole(all)
+  assert.deepEqual(errors(all), ['MessageTooLarge'])
+  assert.equal(only(await run('result 2'), 'result')[0].text, '2')
+})
+
+test('output above the limit: one notice, the run goes on to its end', async () => {
+  const all = await run('flood 60 100000', 'result 5')
+  whole(all)
+  assert.equal(only(all, 'stderr').length, 1)
+  assert.match(textOf(all, 'stderr'), /output limit of 4194304 bytes/)
+  assert.ok(textOf(all).length <= 4194304)
+  assert.deepEqual(errors(all), [])
+})
+
+test('a client leaves: the interrupt is asked for when the kernel has begun, and again', async () => {
+  s.fake.control({ loseInterrupts: 2 })
+  const x = s.e2bOpen('/execute', { code: 'stdout a\nhang' })
+  await x.has('"a\\n"')
+  await x.leave()
+  assert.equal(only(await run('result 2'), 'result')[0].text, '2')
+})
+
+test('a kernel that ignores interrupts: who waits is told', { timeout: 30000 }, async () => {
+  const o = { headers: { 'E2b-Sandbox-Id': 'deaf' } }
+  const x = s.e2bOpen('/execute', { code: 'stdout a\nhang-hard' }, o)
+  await x.has('"a\\n"')
+  await x.leave()
+  const all = await s.execute('result 2', {}, o)
+  whole(all)
+  assert.deepEqual(errors(all), ['InterruptIgnored'])
+  const [{ id }] = (await s.e2b('GET', '/contexts', undefined, o)).json
+  await s.e2b('POST', `/contexts/${id}/restart`, undefined, o)
+  assert.equal(only(await s.execute('result 3', {}, o), 'result')[0].text, '3')
+})
+
+test('a kernel that cannot start has its own status, and leaves nothing', async () => {
+  const o = { headers: { 'E2b-Sandbox-Id': 'nostart' } }
+  s.fake.control({ failStart: 1 })
+  const a = await s.e2b('POST', '/execute', { code: 'result 1' }, o)
+  assert.equal(a.status, 500)
+  s.fake.control({ neverReady: 1 })
+  const b = await s.e2b('POST', '/contexts', {}, o)
+  assert.deepEqual([b.status, b.headers['content-type']], [500, 'text/plain; charset=utf-8'])
+  assert.equal((await s.e2b('GET', '/contexts', undefined, o)).json.length, 1)
+  assert.equal(only(await s.execute('result 1', {}, o), 'result')[0].text, '1')
+})
+
+test('a server that is out of sockets is tried again', async () => {
+  const o = { headers: { 'E2b-Sandbox-Id': 'sockets' } }
+  s.fake.control({ closeAfterOpen: 3, refuseHandshakes: 1 })
+  assert.equal(only(await s.execute('result 1', {}, o), 'result')[0].text, '1')
+})
+
+test('output after a restart is complete: nothing is sent before the probe', async () => {
+  const o = { headers: { 'E2b-Sandbox-Id': 'probe' } }
+  s.fake.control({ restartGapMs: 400 })
+  const { id } = (await s.e2b('POST', '/contexts', {}, o)).json
+  for (let i = 0; i < 3; i++) {
+    await s.e2b('POST', `/contexts/${id}/restart`, undefined, o)
+    const all = await s.execute('stdout a\nresult 1', { context_id: id }, o)
+    assert.deepEqual(types(all), ['number_of_executions', 'stdout', 'result', 'end_of_execution'])
+  }
+})
+
+test('legacy framing', async () => {
+  const legacy = await new Stack({ workers: 1, fake: { legacyOnly: true } }).start()
+  try {
+    const all = await legacy.execute('stdout \u4e2d\nresult 2', { env_vars: { A: '1' } })
+    assert.deepEqual(types(all), ['number_of_executions', 'stdout', 'result', 'end_of_execution'])
+  } finally {
+    await legacy.stop()
+  }
+})
+
+test('the server is gone: running ends, new ones are told, it comes back by itself', { timeout: 40000 }, async () => {
+  const gone = await new Stack({ workers: 1, settings: { reconnectS: 1, keepaliveS: 1 } }).start()
+  try {
+    const x = gone.e2bOpen('/execute', { code: 'stdout a\nhang' })
+    await x.has('"a\\n"')
+    await gone.fake.close()
+    const all = records((await x.whole()).text)
+    whole(all)
+    assert.deepEqual(errors(all), ['UnexpectedEndOfExecution'])
+    const now = await gone.execute('result 1')
+    assert.deepEqual(errors(now), ['WebSocketError'])
+    const made = await gone.e2b('POST', '/contexts', {})
+    assert.equal(made.status, 500)
+    await gone.startJupyter()
+    assert.equal(only(await gone.execute('result 1'), 'result')[0].text, '1')
+  } finally {
+    await gone.stop()
+  }
+})
