@@ -83,7 +83,8 @@ static int setting_set(struct config *c, const struct setting *s, struct span v)
 static const char *kind_name(enum kind k)
 {
 	static const char *const names[] = { "a text", "a whole number",
-					     "a number of bytes (k, M and G may follow)", "yes or no" };
+					     "a number of bytes (k, M and G may follow)",
+					     "yes or no" };
 
 	return names[k];
 }
@@ -268,7 +269,8 @@ int config_load(const char *file, const char *const *options, size_t n_options, 
 
 		r = line_set(&c, span_str(options[i]), &fault);
 		if (r != 0)
-			buf_printf(why, "-o %.64s: %s", options[i], fault.data ? fault.data : "wrong");
+			buf_printf(why, "-o %.64s: %s", options[i],
+				   fault.data ? fault.data : "wrong");
 		buf_free(&fault);
 	}
 	if (r == 0)

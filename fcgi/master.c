@@ -271,7 +271,8 @@ static void stop(struct master *m)
 
 static int wait_signal(const sigset_t *set, uint64_t ms)
 {
-	struct timespec t = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct timespec t = { .tv_sec = (time_t)(ms / 1000),
+			      .tv_nsec = (long)(ms % 1000) * 1000000 };
 
 	return sigtimedwait(set, NULL, &t);
 }

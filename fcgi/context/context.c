@@ -171,8 +171,9 @@ static void dir_done(void *arg)
 		if (d->ok) {
 			start_bridge(c);
 		} else {
-			text = xasprintf("Failed to set working directory: there is no directory %s",
-					 d->path);
+			text = xasprintf(
+				"Failed to set working directory: there is no directory %s",
+				d->path);
 			give_up(c, 400, text);
 			free(text);
 		}
@@ -202,7 +203,8 @@ static void refuse_language(struct context *c, const char *have)
 		   c->language);
 	if (c->lang)
 		buf_printf(&text, "For %s install %s. ", c->language, c->lang->kernel);
-	buf_printf(&text, "Installed: %s.\", \"short_message\": \"%s not found\"}", have, c->language);
+	buf_printf(&text, "Installed: %s.\", \"short_message\": \"%s not found\"}", have,
+		   c->language);
 	give_up(c, 500, buf_error(&text) ? "Failed to create context" : text.data);
 	buf_free(&text);
 }
@@ -212,8 +214,9 @@ static void refuse_unreachable(struct context *c)
 	/* On /execute a 5xx from here would read as a dead sandbox: its head is
 	 * sent and a record says it. */
 	runs_accept(c);
-	runs_fail(c, "WebSocketError", "Failed to send execution request: the Jupyter server "
-				       "cannot be reached");
+	runs_fail(c, "WebSocketError",
+		  "Failed to send execution request: the Jupyter server "
+		  "cannot be reached");
 	give_up(c, 500, "Failed to create context: the Jupyter server cannot be reached");
 }
 
@@ -261,9 +264,9 @@ static int init_send(struct context *c)
 	snprintf(c->init.msg_id, MSG_ID_MAX, "%.32s-i%u", bridge_session(c->bridge), c->inits++);
 	r = c->lang->init(&code, c->id, span_str(c->cwd), c->sandbox->all->config.global);
 	if (r == 0)
-		r = jupyter_execute_content(&content, &(struct jupyter_execute){
-							      .code = buf_span(&code),
-							      .silent = true });
+		r = jupyter_execute_content(&content,
+					    &(struct jupyter_execute){ .code = buf_span(&code),
+								       .silent = true });
 	if (r == 0)
 		r = bridge_send(c->bridge, JUPYTER_SHELL, "execute_request", c->init.msg_id,
 				SPAN_NONE, buf_span(&content));
@@ -282,8 +285,7 @@ static void begin_setup(struct context *c)
 		return;
 	}
 	c->phase = CONTEXT_SETUP;
-	timer_set(c->timer,
-		  1000ull * server_config(c->sandbox->all->server)->kernel_start_s);
+	timer_set(c->timer, 1000ull * server_config(c->sandbox->all->server)->kernel_start_s);
 	r = init_send(c);
 	if (r == -ENOTCONN) {
 		c->phase = CONTEXT_STARTING; /* ready() comes again */

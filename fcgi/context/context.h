@@ -25,14 +25,14 @@ struct context;
 struct run;
 
 struct contexts_config {
-	const char *workspace;	   /* where kernels start if nothing else is said */
-	size_t max_output;	   /* bytes an execution */
-	size_t max_sandboxes;	   /* in this worker */
-	size_t max_contexts;	   /* a sandbox */
-	size_t max_queued;	   /* executions waiting for one context */
+	const char *workspace; /* where kernels start if nothing else is said */
+	size_t max_output;     /* bytes an execution */
+	size_t max_sandboxes;  /* in this worker */
+	size_t max_contexts;   /* a sandbox */
+	size_t max_queued;     /* executions waiting for one context */
 	unsigned interrupt_grace_s;
-	unsigned max_execution_s;  /* 0: no limit */
-	struct env_vars global;	   /* set in every kernel; borrowed */
+	unsigned max_execution_s; /* 0: no limit */
+	struct env_vars global;	  /* set in every kernel; borrowed */
 };
 
 struct contexts *contexts_new(struct server *s, const struct contexts_config *c);
@@ -107,8 +107,8 @@ struct run_ops {
 
 /* Queue an execution: NULL when too many wait. accepted() or refused() follow,
  * never from within. */
-struct run *context_run(struct context *c, const struct run_request *r,
-			const struct run_ops *ops, void *arg);
+struct run *context_run(struct context *c, const struct run_request *r, const struct run_ops *ops,
+			void *arg);
 /* The reader's place in its records. */
 struct outlog_cursor *run_cursor(struct run *r);
 /* The reader leaves, at any time but not after refused(): what has not ended

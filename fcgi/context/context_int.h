@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "context/context.h"
 #include "kernel/bridge.h"
+#include "kernel/sessions.h"
 #include "loop/loop.h"
 #include "session/execution.h"
 
@@ -28,16 +29,16 @@ struct contexts {
 	struct contexts_config config;
 	struct map *sandboxes;
 	const char *default_cwd; /* "/home/user" where E2B's users' code finds it, else workspace */
-	unsigned swept; /* slots of which nothing unknown may be left */
+	unsigned swept;		 /* slots of which nothing unknown may be left */
 };
 
 struct sandbox {
 	struct contexts *all;
 	char *name;
-	struct map *contexts;	  /* by id */
-	struct map *defaults;	  /* by language; borrowed from contexts */
-	struct list listing;	  /* waiters of sandbox_list() */
-	struct spec_call *js;	  /* is there a kernel for javascript? */
+	struct map *contexts; /* by id */
+	struct map *defaults; /* by language; borrowed from contexts */
+	struct list listing;  /* waiters of sandbox_list() */
+	struct spec_call *js; /* is there a kernel for javascript? */
 	bool js_known;
 };
 
@@ -59,13 +60,13 @@ struct context {
 	enum context_phase phase;
 	bool up_once;	/* its kernel has answered: its runs get their head at once */
 	bool permanent; /* listed from the start: stays without a kernel, too */
-	bool resetup; /* the connection was made anew in mid-run: perhaps to a new process */
+	bool resetup;	/* the connection was made anew in mid-run: perhaps to a new process */
 	struct bridge *bridge;
 	struct spec_call *spec;
 	char *kernelspec;
 	struct dir_check *dir; /* a look at cwd on the pool */
 	struct exchange init;
-	unsigned inits; /* number of init requests sent: part of their ids */
+	unsigned inits;	     /* number of init requests sent: part of their ids */
 	struct timer *timer; /* ticks of the current run, the limit of init */
 	struct list waiters; /* of creation and restart */
 	/* executions */

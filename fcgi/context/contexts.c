@@ -162,7 +162,7 @@ static bool sweep_keep(void *arg, unsigned slot, struct span id)
 void contexts_sweep(struct contexts *cs, unsigned slots)
 {
 	cs->swept = slots;
-	server_sweep(cs->server, sweep_keep, cs);
+	sessions_sweep(cs->server, sweep_keep, cs);
 }
 
 /* ---- a sandbox's contexts ----------------------------------------------------------- */

@@ -110,8 +110,8 @@ static void on_notify(void *arg)
 	context_step(c);
 }
 
-struct run *context_run(struct context *c, const struct run_request *q,
-			const struct run_ops *ops, void *arg)
+struct run *context_run(struct context *c, const struct run_request *q, const struct run_ops *ops,
+			void *arg)
 {
 	struct run *r;
 
@@ -405,8 +405,7 @@ void run_message(struct context *c, const struct jupyter_msg *m)
 	if (todo & EXECUTION_INPUT)
 		bridge_send(c->bridge, JUPYTER_STDIN, "input_reply", r->base, m->header,
 			    SPAN_LIT("{\"status\": \"ok\", \"value\": \"\"}"));
-	if ((todo & EXECUTION_LATE) ||
-	    ((todo & EXECUTION_FOREIGN) && is_recent(c, m->parent_id)))
+	if ((todo & EXECUTION_LATE) || ((todo & EXECUTION_FOREIGN) && is_recent(c, m->parent_id)))
 		late_output(c, m);
 	if (!(todo & EXECUTION_FOREIGN))
 		run_do(r, todo);
@@ -433,7 +432,7 @@ void run_missed(struct context *c)
 	if (!r || r->e.ended)
 		return;
 	record_stream_text(&r->e.sink, RECORD_STDERR,
-			   SPAN_LIT("[nb2] the connection to the kernel broke within a message: "
+			   SPAN_LIT("[nb2] the connection to the kernel broke: "
 				    "output may be missing\n"));
 	run_output(r);
 }

@@ -158,7 +158,8 @@ static int token_line(struct token *t, struct span line, struct buf *why)
 	int r = 0;
 
 	if (span_absent(pattern)) {
-		buf_printf(why, "a line is: name sha256-hex sid-pattern [directory=/PATH] [readonly]");
+		buf_printf(why,
+			   "a line is: name sha256-hex sid-pattern [directory=/PATH] [readonly]");
 		return -EINVAL;
 	}
 	t->name = xstrndup(name.ptr, name.len);

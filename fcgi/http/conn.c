@@ -87,7 +87,8 @@ static void log_request(const struct request *r, const char *how)
 		return;
 	log_info("%s %s %u %llu bytes %llu ms %s%s", r->request_id, r->label, r->status,
 		 (unsigned long long)r->bytes,
-		 (unsigned long long)((clock_us() - r->began_us) / 1000), r->user ? r->user : "-", how);
+		 (unsigned long long)((clock_us() - r->began_us) / 1000), r->user ? r->user : "-",
+		 how);
 }
 
 void conn_drop(struct request *r)
@@ -223,9 +224,8 @@ static void on_values(struct request *r, const struct fcgi_event *ev)
 {
 	struct buf answer = BUF_INIT(1024);
 
-	fcgi_values(&answer, span_of(ev->data.ptr, ev->data.len < REC_VALUES_MAX ?
-							     ev->data.len :
-							     REC_VALUES_MAX));
+	fcgi_values(&answer, span_of(ev->data.ptr, ev->data.len < REC_VALUES_MAX ? ev->data.len :
+										   REC_VALUES_MAX));
 	write_raw(r, answer.data, answer.len);
 	buf_free(&answer);
 }

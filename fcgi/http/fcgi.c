@@ -182,7 +182,9 @@ void fcgi_values(struct buf *out, struct span wanted)
 	static const struct {
 		const char *name;
 		const char *value;
-	} known[] = { { FCGI_MAX_CONNS, "1024" }, { FCGI_MAX_REQS, "1024" }, { FCGI_MPXS_CONNS, "0" } };
+	} known[] = { { FCGI_MAX_CONNS, "1024" },
+		      { FCGI_MAX_REQS, "1024" },
+		      { FCGI_MPXS_CONNS, "0" } };
 	bool told[sizeof(known) / sizeof(known[0])] = { false };
 	unsigned char head[8];
 	struct buf pairs = BUF_INIT(256);

@@ -18,20 +18,20 @@
 
 struct fcgi_reader {
 	unsigned char head[8];
-	uint8_t have;	/* bytes of the header that are here */
+	uint8_t have;	 /* bytes of the header that are here */
 	uint8_t padding; /* to be skipped */
-	uint16_t left;	/* content still to come */
+	uint16_t left;	 /* content still to come */
 	uint16_t length; /* of this record */
 };
 
 enum fcgi_kind {
-	REC_BEGIN,	/* role and keep are set; comes once the whole body is here */
-	REC_PARAMS,	/* a piece; empty = the end */
-	REC_STDIN,	/* likewise */
+	REC_BEGIN,  /* role and keep are set; comes once the whole body is here */
+	REC_PARAMS, /* a piece; empty = the end */
+	REC_STDIN,  /* likewise */
 	REC_ABORT,
-	REC_VALUES,	/* a piece of FCGI_GET_VALUES; empty = its end */
+	REC_VALUES,  /* a piece of FCGI_GET_VALUES; empty = its end */
 	REC_UNKNOWN, /* a management record of a type we do not know; type is set */
-	REC_OTHER,	/* an application record we do not take (data, …) */
+	REC_OTHER,   /* an application record we do not take (data, …) */
 };
 
 struct fcgi_event {

@@ -12,8 +12,8 @@ static const struct {
 	const char *name;
 	enum http_method method;
 } methods[] = {
-	{ "GET", HTTP_GET },	   { "HEAD", HTTP_HEAD },   { "POST", HTTP_POST },
-	{ "PUT", HTTP_PUT },	   { "DELETE", HTTP_DELETE }, { "PATCH", HTTP_PATCH },
+	{ "GET", HTTP_GET },	     { "HEAD", HTTP_HEAD },	{ "POST", HTTP_POST },
+	{ "PUT", HTTP_PUT },	     { "DELETE", HTTP_DELETE }, { "PATCH", HTTP_PATCH },
 	{ "OPTIONS", HTTP_OPTIONS },
 };
 

@@ -9,8 +9,8 @@ static const struct {
 	enum http_method method;
 	const char *name;
 } names[] = {
-	{ HTTP_GET, "GET" },	   { HTTP_HEAD, "HEAD" },   { HTTP_POST, "POST" },
-	{ HTTP_PUT, "PUT" },	   { HTTP_DELETE, "DELETE" }, { HTTP_PATCH, "PATCH" },
+	{ HTTP_GET, "GET" },	     { HTTP_HEAD, "HEAD" },	{ HTTP_POST, "POST" },
+	{ HTTP_PUT, "PUT" },	     { HTTP_DELETE, "DELETE" }, { HTTP_PATCH, "PATCH" },
 	{ HTTP_OPTIONS, "OPTIONS" },
 };
 

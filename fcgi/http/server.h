@@ -16,9 +16,9 @@
 #include "loop/loop.h"
 
 struct http_limits {
-	size_t params;	    /* bytes of PARAMS a request: 256 KiB */
-	size_t body;	    /* bytes of STDIN: 64 MiB (more: 413, read and dropped up to twice that) */
-	size_t arena;	    /* bytes of a request's arena */
+	size_t params; /* bytes of PARAMS a request: 256 KiB */
+	size_t body;   /* bytes of STDIN: 64 MiB (more: 413, read and dropped up to twice that) */
+	size_t arena;  /* bytes of a request's arena */
 	unsigned half_ms;   /* a request must be whole within: 30 s */
 	size_t connections; /* open at once, all slots; more wait in the backlog */
 };

@@ -330,8 +330,8 @@ static void call_options(struct httpc_call *call, const struct httpc_request *re
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
 }
 
-struct httpc_call *httpc_send(struct httpc *c, const struct httpc_request *req,
-			      httpc_done_fn *done, void *arg)
+struct httpc_call *httpc_send(struct httpc *c, const struct httpc_request *req, httpc_done_fn *done,
+			      void *arg)
 {
 	struct httpc_call *call = xcalloc(1, sizeof(*call));
 	CURLMcode r;

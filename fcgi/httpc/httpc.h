@@ -43,8 +43,8 @@ struct httpc *httpc_new(struct loop *l);
 /* Calls under way end with -ECANCELED. */
 void httpc_free(struct httpc *c);
 
-struct httpc_call *httpc_send(struct httpc *c, const struct httpc_request *req,
-			      httpc_done_fn *done, void *arg);
+struct httpc_call *httpc_send(struct httpc *c, const struct httpc_request *req, httpc_done_fn *done,
+			      void *arg);
 void httpc_cancel(struct httpc_call *call); /* NULL is fine */
 
 #endif

@@ -20,8 +20,8 @@
 #include "base/alloc.h"
 #include "base/ids.h"
 #include "base/log.h"
-#include "json/emit.h"
 #include "json/scan.h"
+#include "kernel/sessions.h"
 
 #define BRIDGE_MAGIC 0x62726467u
 #define FRAME_MAX ((size_t)160 << 20)
@@ -48,24 +48,11 @@ struct bridge {
 	struct ws *ws;
 	struct httpc_call *call; /* the one REST call our state waits for */
 	struct httpc_call *interrupt;
-	struct making *making; /* with STARTING */
+	struct session_making *making; /* with STARTING */
 	struct timer *timer;
 	uint64_t deadline; /* loop time: give up; 0 = never */
 	unsigned probes;
 	unsigned starts;
-};
-
-/* POST /api/sessions on its way. It outlives its bridge: a kernel that nobody
- * waits for any more must be ended when it is there. */
-struct making {
-	struct bridge *bridge; /* NULL: gone */
-	struct server *server;
-};
-
-/* DELETE /api/sessions/{id} on its way. */
-struct ending {
-	loop_fn *done;
-	void *arg;
 };
 
 static void state_open(struct bridge *b);
@@ -104,54 +91,6 @@ struct bridge *bridge_new(struct server *s, const char *name, const struct bridg
 
 /* ---- the end of a kernel --------------------------------------------------- */
 
-static void ending_done(void *arg, const struct httpc_response *res)
-{
-	struct ending *e = arg;
-
-	if (res->err != 0 || (res->status != 204 && res->status != 404))
-		log_warn("jupyter: ending a session: status %d %s", res->status, res->why);
-	if (e->done)
-		e->done(e->arg);
-	free(e);
-}
-
-static void session_end(struct server *s, const char *session_id, loop_fn *done, void *arg)
-{
-	struct ending *e = xcalloc(1, sizeof(*e));
-	char *path = xasprintf("/api/sessions/%s", session_id);
-
-	e->done = done;
-	e->arg = arg;
-	server_call(s, "DELETE", path, SPAN_NONE, ending_done, e);
-	free(path);
-}
-
-/* A call from the loop, soon. */
-struct soon {
-	struct timer *timer;
-	loop_fn *fn;
-	void *arg;
-};
-
-static void soon_fire(void *arg)
-{
-	struct soon s = *(struct soon *)arg;
-
-	timer_free(s.timer);
-	free(arg);
-	s.fn(s.arg);
-}
-
-static void later(struct loop *l, loop_fn *fn, void *arg)
-{
-	struct soon *s = xcalloc(1, sizeof(*s));
-
-	s->fn = fn;
-	s->arg = arg;
-	s->timer = timer_new(l, soon_fire, s);
-	timer_set(s->timer, 0);
-}
-
 /* Drop everything that belongs to a kernel; the kernel itself stays. */
 static void let_go(struct bridge *b)
 {
@@ -162,8 +101,7 @@ static void let_go(struct bridge *b)
 	httpc_cancel(b->interrupt);
 	b->interrupt = NULL;
 	timer_clear(b->timer);
-	if (b->making)
-		b->making->bridge = NULL;
+	session_abandon(b->making);
 	b->making = NULL;
 	b->state = REST;
 }
@@ -178,10 +116,7 @@ static void forget_kernel(struct bridge *b)
 void bridge_shutdown(struct bridge *b, loop_fn *done, void *arg)
 {
 	let_go(b);
-	if (b->session_id)
-		session_end(b->server, b->session_id, done, arg);
-	else if (done)
-		later(server_loop(b->server), done, arg);
+	session_end(b->server, b->session_id, done, arg);
 	forget_kernel(b);
 }
 
@@ -475,100 +410,51 @@ static void on_timer(void *arg)
 
 /* ---- start and restart -------------------------------------------------------- */
 
-/* The message of an error answer, or its status. */
-static void answer_why(const struct httpc_response *res, struct buf *out)
+static void on_made(void *arg, const struct session_made *made)
 {
-	struct span message = json_get(res->body, "message");
+	struct bridge *b = arg;
 
-	if (json_string_decode(message, JSON_LONE_REPLACE, out) != 0 || out->len == 0)
-		buf_printf(out, "Jupyter answered %d", res->status);
-}
-
-static void session_made(struct bridge *b, const struct httpc_response *res)
-{
-	struct span session = json_plain(json_get(res->body, "id"));
-	struct span kernel = json_plain(json_path(res->body, "kernel.id"));
-	struct buf why = BUF_INIT(4096);
-
-	if (res->err != 0) {
-		fail(b, BRIDGE_UNREACHABLE, res->why);
-	} else if (res->status != 201 || session.len == 0 || kernel.len == 0) {
-		answer_why(res, &why);
-		fail(b, BRIDGE_REFUSED, why.data ? why.data : "Jupyter's answer is too long");
+	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->making = NULL;
+	if (made->err != 0) {
+		fail(b, BRIDGE_UNREACHABLE, made->why);
+	} else if (made->status != 201) {
+		fail(b, BRIDGE_REFUSED, made->why);
 	} else {
-		b->session_id = xstrndup(session.ptr, session.len);
-		b->kernel_id = xstrndup(kernel.ptr, kernel.len);
+		b->session_id = xstrndup(made->session_id.ptr, made->session_id.len);
+		b->kernel_id = xstrndup(made->kernel_id.ptr, made->kernel_id.len);
 		state_open(b);
 	}
-	buf_free(&why);
-}
-
-static void on_made(void *arg, const struct httpc_response *res)
-{
-	struct making *m = arg;
-	struct bridge *b = m->bridge;
-	struct span session = json_plain(json_get(res->body, "id"));
-
-	if (b) {
-		b->making = NULL;
-		session_made(b, res);
-	} else if (res->err == 0 && res->status == 201 && session.len > 0) {
-		char *id = xstrndup(session.ptr, session.len);
-
-		session_end(m->server, id, NULL, NULL);
-		free(id);
-	}
-	free(m);
 }
 
 void bridge_start(struct bridge *b, const char *kernelspec, struct span dir)
 {
-	struct buf body = BUF_INIT(65536);
-	struct buf path = BUF_INIT(32768);
+	char *name;
 
 	assert(b->state == REST && !b->session_id);
-	if (dir.len > 0)
-		buf_printf(&path, "%.*s/", SPAN_FMT(dir));
-	/* Never the same path twice: Jupyter would answer with the session that
-	 * has it, which may be on its way out. */
-	buf_printf(&path, "%s.%u", b->name, b->starts++);
-	buf_puts(&body, "{\"path\":");
-	json_text_emit(&body, buf_span(&path));
-	buf_puts(&body, ",\"type\":\"context\",\"name\":");
-	json_text_emit(&body, span_str(b->name));
-	buf_puts(&body, ",\"kernel\":{\"name\":");
-	json_text_emit(&body, span_str(kernelspec));
-	buf_puts(&body, "}}");
-
 	b->state = STARTING;
 	b->fresh = true;
 	b->deadline = seconds_from_now(b, server_config(b->server)->kernel_start_s);
-	b->making = xcalloc(1, sizeof(*b->making));
-	b->making->bridge = b;
-	b->making->server = b->server;
-	server_call(b->server, "POST", "/api/sessions", buf_span(&body), on_made, b->making);
-	buf_free(&body);
-	buf_free(&path);
+	/* Never the same path twice: the session that has it may be on its way out. */
+	name = xasprintf("%s.%u", b->name, b->starts++);
+	b->making = session_make(b->server, kernelspec, dir, name, on_made, b);
+	free(name);
 }
 
 static void on_restarted(void *arg, const struct httpc_response *res)
 {
 	struct bridge *b = arg;
-	struct buf why = BUF_INIT(4096);
 
 	CHECK_OBJ(b, BRIDGE_MAGIC);
 	b->call = NULL;
-	if (res->err != 0) {
+	if (res->err != 0)
 		fail(b, BRIDGE_UNREACHABLE, res->why);
-	} else if (res->status != 200) {
-		answer_why(res, &why);
-		fail(b, BRIDGE_REFUSED, why.data ? why.data : "Jupyter's answer is too long");
-	} else if (b->ws) {
+	else if (res->status != 200)
+		fail(b, BRIDGE_REFUSED, "Jupyter could not restart the kernel");
+	else if (b->ws)
 		state_probe(b);
-	} else {
+	else
 		state_open(b);
-	}
-	buf_free(&why);
 }
 
 void bridge_restart(struct bridge *b)

@@ -32,8 +32,8 @@ struct bridge_ops {
 	/* A message above max_message came and was dropped. parent_id may be
 	 * empty. */
 	void (*oversize)(void *arg, struct span parent_id, size_t size);
-	/* The connection broke in the middle of a message: that one is lost,
-	 * what follows it is replayed. */
+	/* The connection broke in the middle of a message, or with some unread:
+	 * those are lost, what follows them is replayed. */
 	void (*missed)(void *arg);
 	/* The process is gone and with it all that was sent. again: the next
 	 * one is being started, ready() or failed() follows; else the bridge

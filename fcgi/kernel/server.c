@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/ids.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "json/emit.h"
@@ -37,7 +36,7 @@ struct server {
 	char *unix_path; /* or */
 	char *host;
 	int port;
-	char *base; /* "/base" or "" */
+	char *base;   /* "/base" or "" */
 	char *origin; /* "http://localhost" or "http://host:port" */
 	char *authorization;
 	/* kernelspecs */
@@ -48,8 +47,6 @@ struct server {
 	uint64_t specs_at;
 	struct choice choices[CHOICES_MAX];
 	size_t n_choices;
-	sweep_keep_fn *sweep_keep;
-	void *sweep_arg;
 };
 
 /* ---- where it is --------------------------------------------------------- */
@@ -115,8 +112,7 @@ static void config_free(struct server *s)
 
 static void specs_deliver(void *arg);
 
-int server_new(struct loop *l, const struct server_config *c, struct server **ret,
-	       struct buf *why)
+int server_new(struct loop *l, const struct server_config *c, struct server **ret, struct buf *why)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 	int r;
@@ -393,8 +389,7 @@ struct spec_call *server_spec(struct server *s, const char *language, spec_fn *f
 	if (s->specs.len > 0 && clock_ms() - s->specs_at < SPECS_FRESH_MS)
 		timer_set(s->specs_timer, 0);
 	else if (!s->specs_call)
-		s->specs_call =
-			server_call(s, "GET", "/api/kernelspecs", SPAN_NONE, specs_done, s);
+		s->specs_call = server_call(s, "GET", "/api/kernelspecs", SPAN_NONE, specs_done, s);
 	return c;
 }
 
@@ -405,72 +400,4 @@ void spec_cancel(struct spec_call *c)
 	list_del(&c->link);
 	free(c->language);
 	free(c);
-}
-
-/* ---- what a former process left -------------------------------------------- */
-
-static void sweep_deleted(void *arg, const struct httpc_response *res)
-{
-	(void)arg;
-	if (res->err != 0 || (res->status != 204 && res->status != 404))
-		log_warn("jupyter: a left-over session stays: status %d %s", res->status, res->why);
-}
-
-/* nb2-<slot>-<id>.<n> as the last segment of path. */
-static bool sweep_parse(struct span path, unsigned *ret_slot, struct span *ret_id)
-{
-	const char *slash = memrchr(path.ptr, '/', path.len);
-	struct span rest = path;
-	unsigned long long slot;
-
-	if (slash)
-		rest = span_of(slash + 1, path.len - (size_t)(slash + 1 - path.ptr));
-	if (!span_starts(rest, "nb2-"))
-		return false;
-	rest = span_of(rest.ptr + 4, rest.len - 4);
-	if (span_u64(span_cut(&rest, '-'), &slot) != 0 || slot >= SLOTS || span_absent(rest))
-		return false;
-	*ret_slot = (unsigned)slot;
-	*ret_id = span_cut(&rest, '.');
-	return true;
-}
-
-static void sweep_item(struct server *s, struct span item)
-{
-	struct buf path = BUF_INIT(8192);
-	struct span session = json_plain(json_get(item, "id"));
-	struct span id;
-	unsigned slot;
-
-	if (json_string_decode(json_get(item, "path"), JSON_LONE_REPLACE, &path) == 0 &&
-	    !span_absent(session) && sweep_parse(buf_span(&path), &slot, &id) &&
-	    !s->sweep_keep(s->sweep_arg, slot, id)) {
-		char *url = xasprintf("/api/sessions/%.*s", SPAN_FMT(session));
-
-		log_info("jupyter: ending a session that a former worker left: %.*s",
-			 SPAN_FMT(session));
-		server_call(s, "DELETE", url, SPAN_NONE, sweep_deleted, NULL);
-		free(url);
-	}
-	buf_free(&path);
-}
-
-static void sweep_listed(void *arg, const struct httpc_response *res)
-{
-	struct server *s = arg;
-	struct json_iter it;
-	struct span item;
-
-	if (res->err == 0 && res->status == 200) {
-		json_iter_init(&it, res->body);
-		while (json_iter_next(&it, NULL, &item))
-			sweep_item(s, item);
-	}
-}
-
-void server_sweep(struct server *s, sweep_keep_fn *keep, void *arg)
-{
-	s->sweep_keep = keep;
-	s->sweep_arg = arg;
-	server_call(s, "GET", "/api/sessions", SPAN_NONE, sweep_listed, s);
 }

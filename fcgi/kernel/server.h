@@ -28,8 +28,7 @@ struct server_config {
 struct server;
 
 /* -EINVAL: the url is none (why says so). Strings are copied. */
-int server_new(struct loop *l, const struct server_config *c, struct server **ret,
-	       struct buf *why);
+int server_new(struct loop *l, const struct server_config *c, struct server **ret, struct buf *why);
 void server_free(struct server *s); /* every bridge must be gone */
 
 struct loop *server_loop(const struct server *s);
@@ -66,13 +65,5 @@ void spec_cancel(struct spec_call *c); /* NULL is fine */
 
 /* A choice from the configuration. */
 void server_spec_choose(struct server *s, const char *language, const char *kernelspec);
-
-/*
- * Ask once for all sessions; each named nb2-<slot>-<id> by its path's last
- * segment for which keep() says false is ended: what a former process left
- * behind. keep() is called for every such session, later.
- */
-typedef bool sweep_keep_fn(void *arg, unsigned slot, struct span id);
-void server_sweep(struct server *s, sweep_keep_fn *keep, void *arg);
 
 #endif

@@ -104,7 +104,7 @@ void ws_on_end(struct ws *w)
 
 bool ws_cut(const struct ws *w)
 {
-	return w->in_size > 0;
+	return w->cut || w->in_size > 0;
 }
 
 void ws_close(struct ws *w)

@@ -55,7 +55,8 @@ struct ws *ws_open(struct ws_service *s, const struct ws_target *t, const struct
  * -ENOBUFS past 256 MiB queued. */
 int ws_send(struct ws *w, struct span frame, bool binary);
 size_t ws_queued(const struct ws *w);
-/* After closed(): did it break in the middle of a message, which is lost? */
+/* In closed(): did it break in the middle of a message, or with some that came
+ * and could not be read? They are lost. */
 bool ws_cut(const struct ws *w);
 /* Close and forget; the peer sees it at once. NULL is fine. */
 void ws_close(struct ws *w);

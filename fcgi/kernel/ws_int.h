@@ -17,34 +17,34 @@
 #define WS_SERVICE_MAGIC 0x77730002u
 
 #define WS_V1 "v1.kernel.websocket.jupyter.org"
-#define WS_CHUNK 65536		      /* libwebsockets hands a message over in such pieces */
-#define WS_HEAD 65536		      /* kept of a message that is too large */
-#define WS_QUEUE_MAX (256u << 20)     /* bytes waiting to be sent */
-#define WS_KEEP (256u << 10)	      /* memory of the reading buffer between messages */
-#define WS_HANDSHAKES 64	      /* at once */
-#define WS_SPARES 32 /* see ws_lws.c */
+#define WS_CHUNK 65536		  /* libwebsockets hands a message over in such pieces */
+#define WS_HEAD 65536		  /* kept of a message that is too large */
+#define WS_QUEUE_MAX (256u << 20) /* bytes waiting to be sent */
+#define WS_KEEP (256u << 10)	  /* memory of the reading buffer between messages */
+#define WS_HANDSHAKES 64	  /* at once */
+#define WS_SPARES 32		  /* see ws_lws.c */
 #define WS_WHY 160
 
 struct lws;
 struct lws_context;
 
 enum ws_state {
-	WS_WAITING,   /* for its turn to start */
-	WS_REACHING,  /* our own connect, to see whether anybody is there */
-	WS_SHAKING,   /* libwebsockets' connect and handshake */
+	WS_WAITING,  /* for its turn to start */
+	WS_REACHING, /* our own connect, to see whether anybody is there */
+	WS_SHAKING,  /* libwebsockets' connect and handshake */
 	WS_OPEN,
-	WS_CLOSING,   /* the peer said goodbye */
-	WS_ENDED,     /* closed() was called; only ws_close() is left */
+	WS_CLOSING, /* the peer said goodbye */
+	WS_ENDED,   /* closed() was called; only ws_close() is left */
 };
 
 struct ws_service {
 	unsigned magic;
 	struct loop *loop;
 	struct lws_context *lws;
-	struct turn *turn;    /* starts those who wait */
+	struct turn *turn; /* starts those who wait */
 	struct list waiting;
-	struct list started;  /* all others */
-	unsigned handshakes;  /* WS_REACHING or WS_SHAKING */
+	struct list started; /* all others */
+	unsigned handshakes; /* WS_REACHING or WS_SHAKING */
 	int spares[WS_SPARES];
 };
 
@@ -86,6 +86,7 @@ struct ws {
 	bool connecting; /* in libwebsockets' connect call; it must not come back */
 	bool lost;	 /* it ended there */
 	bool v1;
+	bool cut; /* it ended with messages unread */
 
 	struct buf in;
 	size_t in_size; /* of this message so far, also what was dropped */

@@ -30,9 +30,9 @@
 #include "base/log.h"
 #include "kernel/ws_int.h"
 
-#define FDS_MAX 4096	 /* sizes its tables; more connections fail to connect */
-#define BACKSTOP_S 600	 /* its own time limits: ours come before */
-#define KEEPALIVE_S 30	 /* TCP: a host that vanished is noticed after four of these */
+#define FDS_MAX 4096   /* sizes its tables; more connections fail to connect */
+#define BACKSTOP_S 600 /* its own time limits: ours come before */
+#define KEEPALIVE_S 30 /* TCP: a host that vanished is noticed after four of these */
 #define KEEPALIVE_TRIES 3
 #define HEADER_POOL (2 * WS_HANDSHAKES)
 
@@ -75,8 +75,19 @@ static void goodbye(struct ws *w, const unsigned char *code, size_t len)
 		ws_why(w, "closed by the server");
 }
 
+/* libuv reports a reset connection as an error, and libwebsockets then closes
+ * without reading what is still there: messages that came and are lost. */
+static bool unread(struct lws *wsi)
+{
+	char byte;
+
+	return recv(lws_get_socket_fd(wsi), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 static void closed(struct ws *w, struct lws *wsi)
 {
+	if (w->state == WS_OPEN && unread(wsi))
+		w->cut = true;
 	if (w->state != WS_CLOSING)
 		ws_why(w, w->state == WS_OPEN ? "the connection was lost" :
 						"the connection was lost in the handshake");

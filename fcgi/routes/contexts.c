@@ -143,8 +143,7 @@ static void on_done(void *arg, const struct context_answer *a)
 }
 
 /* The context that the path names; NULL: 404 is given. */
-static struct context *path_context(struct app *app, struct request *r,
-				    const struct route_match *m)
+static struct context *path_context(struct app *app, struct request *r, const struct route_match *m)
 {
 	struct sandbox *sb = route_sandbox(app, r);
 	struct context *c = sb ? sandbox_context(sb, m->id) : NULL;

@@ -78,10 +78,11 @@ static int body_object(struct request *r, struct faults *f, struct span *ret_obj
 	}
 	if (json_valid(body, JSON_STRICT, &at, &why) != 0) {
 		f->n++;
-		buf_printf(&f->detail,
-			   "{\"type\":\"json_invalid\",\"loc\":[\"body\",%zu],\"msg\":\"JSON decode "
-			   "error\",\"input\":{},\"ctx\":{\"error\":\"%s\"}}",
-			   at, why);
+		buf_printf(
+			&f->detail,
+			"{\"type\":\"json_invalid\",\"loc\":[\"body\",%zu],\"msg\":\"JSON decode "
+			"error\",\"input\":{},\"ctx\":{\"error\":\"%s\"}}",
+			at, why);
 		return -EINVAL;
 	}
 	if (json_type_of(body) != JSON_OBJECT) {
@@ -110,7 +111,8 @@ static void field_string(struct request *r, struct faults *f, struct span object
 		      "Input should be a valid string", value);
 	} else if (json_string_decode(value, 0, &text) != 0) {
 		fault(f, "string_unicode", loc(&where, name, SPAN_NONE),
-		      "Input should be a valid string, unable to parse raw data as a unicode string",
+		      "Input should be a valid string, unable to parse raw data as "
+		      "a unicode string",
 		      value);
 	} else {
 		copy = arena_span_dup(request_arena(r), buf_span(&text));
@@ -304,8 +306,8 @@ int e2b_create_read(struct request *r, struct e2b_create *ret)
 	language_canonical(r, &x.language);
 	if (x.language.len == 0)
 		x.language = SPAN_LIT("python");
-	if (!span_absent(x.cwd) && (x.cwd.len == 0 || x.cwd.ptr[0] != '/' ||
-				    memchr(x.cwd.ptr, '\0', x.cwd.len))) {
+	if (!span_absent(x.cwd) &&
+	    (x.cwd.len == 0 || x.cwd.ptr[0] != '/' || memchr(x.cwd.ptr, '\0', x.cwd.len))) {
 		reply_text(r, 400, "cwd must be an absolute path");
 		return -EINVAL;
 	}

@@ -9,7 +9,7 @@
 #include "http/request.h"
 
 struct e2b_execute {
-	struct span code; /* UTF-8, in the request's arena or body */
+	struct span code;	/* UTF-8, in the request's arena or body */
 	struct span context_id; /* SPAN_NONE: absent, null or "" */
 	struct span language;	/* canonical; SPAN_NONE likewise */
 	struct env_vars vars;

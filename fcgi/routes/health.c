@@ -51,11 +51,12 @@ static void health_work(void *arg)
 
 static void health_common(struct buf *b, const struct app *app)
 {
-	buf_printf(b,
-		   "{\"ok\":true,\"pkg\":\"nb2\",\"version\":\"%s\",\"uptimeMs\":%llu,\"logCap\":%d,"
-		   "\"heartbeatMs\":%u",
-		   NB2_VERSION, (unsigned long long)(clock_ms() - app->began_ms), LOG_CAP,
-		   app->heartbeat_ms);
+	buf_printf(
+		b,
+		"{\"ok\":true,\"pkg\":\"nb2\",\"version\":\"%s\",\"uptimeMs\":%llu,\"logCap\":%d,"
+		"\"heartbeatMs\":%u",
+		NB2_VERSION, (unsigned long long)(clock_ms() - app->began_ms), LOG_CAP,
+		app->heartbeat_ms);
 }
 
 static void health_reply(struct health *h)

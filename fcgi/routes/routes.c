@@ -84,7 +84,7 @@ static bool key_ok(struct span s)
 	for (size_t i = 0; i < s.len; i++) {
 		unsigned char c = (unsigned char)s.ptr[i];
 
-		if (c >= 0x80 || (!isalnum(c) && !strchr("._:-", c)))
+		if (c == 0 || c >= 0x80 || (!isalnum(c) && !strchr("._:-", c)))
 			return false;
 	}
 	return true;
@@ -152,7 +152,8 @@ static bool sent_on(struct app *app, struct request *r, struct span key)
 	if (app->slots & 1u << slot)
 		return false;
 	if (routed && *routed) {
-		log_error("%s: slot %u was sent to a worker that does not own it", request_id(r), slot);
+		log_error("%s: slot %u was sent to a worker that does not own it", request_id(r),
+			  slot);
 		refuse(r, 500, "internal", "the request could not be routed");
 	} else {
 		reply_redirect_slot(r, slot);
@@ -313,7 +314,8 @@ void app_handle(void *arg, struct request *r)
 	unsigned allow;
 	enum route_result found;
 
-	found = route_find(routes, ARRAY_LEN(routes), request_method(r), request_path(r), &m, &allow);
+	found = route_find(routes, ARRAY_LEN(routes), request_method(r), request_path(r), &m,
+			   &allow);
 	if (!(found == ROUTE_FOUND && m.route->need & LIVENESS) && !auth_host_ok(app->auth, r)) {
 		refuse(r, 403, "forbidden", "this Host is not served here");
 		return;

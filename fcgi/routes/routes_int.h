@@ -29,12 +29,12 @@ void reply_json(struct request *r, int status, struct span body);
 /* A context's answer that is an error, as text. */
 void reply_answer(struct request *r, const struct context_answer *a);
 
-route_fn health_get;	      /* GET /nb2/health */
-route_fn e2b_health_get;      /* GET /health */
-route_fn auth_post;	      /* POST /nb2/auth */
-route_fn execute_post;	      /* POST /execute */
-route_fn contexts_get;	      /* GET /contexts */
-route_fn contexts_post;	      /* POST /contexts */
+route_fn health_get;	       /* GET /nb2/health */
+route_fn e2b_health_get;       /* GET /health */
+route_fn auth_post;	       /* POST /nb2/auth */
+route_fn execute_post;	       /* POST /execute */
+route_fn contexts_get;	       /* GET /contexts */
+route_fn contexts_post;	       /* POST /contexts */
 route_fn context_restart_post; /* POST /contexts/{id}/restart */
 route_fn context_delete_route; /* DELETE /contexts/{id} */
 

@@ -110,7 +110,8 @@ static unsigned settle(struct execution *e, bool was_over)
 {
 	unsigned todo = user_check(e) | cleanup_check(e);
 
-	if (e->x[EXCHANGE_SETUP].status == EXCHANGE_DEAD || e->x[EXCHANGE_USER].status == EXCHANGE_DEAD)
+	if (e->x[EXCHANGE_SETUP].status == EXCHANGE_DEAD ||
+	    e->x[EXCHANGE_USER].status == EXCHANGE_DEAD)
 		fail_record(e, "UnexpectedEndOfExecution",
 			    SPAN_LIT("The kernel lost the execution before it was finished"));
 	if (!e->ended && finished(&e->x[EXCHANGE_SETUP]) && finished(&e->x[EXCHANGE_USER])) {

@@ -64,14 +64,14 @@ struct execution {
 
 /* What the caller is to do after a step. */
 enum execution_do {
-	EXECUTION_USER = 256,	/* send the user's code, and the clean-up if there is one */
-	EXECUTION_ACCEPTED = 1, /* the kernel has begun with the user's code */
-	EXECUTION_ENDED = 2,	/* end_of_execution was written just now */
-	EXECUTION_OVER = 4,	/* the kernel has nothing of it left, since just now */
-	EXECUTION_FENCE = 8,	/* send kernel_info_request on shell, id: fence.msg_id */
-	EXECUTION_CLEANUP = 16, /* send the clean-up again, id: x[CLEANUP].msg_id */
-	EXECUTION_INPUT = 32,	/* answer this input_request with an empty value */
-	EXECUTION_LATE = 64,	/* an output of the user's code after the end: not written */
+	EXECUTION_USER = 256,	 /* send the user's code, and the clean-up if there is one */
+	EXECUTION_ACCEPTED = 1,	 /* the kernel has begun with the user's code */
+	EXECUTION_ENDED = 2,	 /* end_of_execution was written just now */
+	EXECUTION_OVER = 4,	 /* the kernel has nothing of it left, since just now */
+	EXECUTION_FENCE = 8,	 /* send kernel_info_request on shell, id: fence.msg_id */
+	EXECUTION_CLEANUP = 16,	 /* send the clean-up again, id: x[CLEANUP].msg_id */
+	EXECUTION_INPUT = 32,	 /* answer this input_request with an empty value */
+	EXECUTION_LATE = 64,	 /* an output of the user's code after the end: not written */
 	EXECUTION_FOREIGN = 128, /* not of this execution */
 };
 

@@ -42,7 +42,8 @@ static bool date_parse(struct span date, struct span *ret_seconds, struct span *
 	if (date.len < n)
 		return false;
 	for (i = 0; i < n; i++) {
-		if (shape[i] == 'd' ? !isdigit((unsigned char)date.ptr[i]) : date.ptr[i] != shape[i])
+		if (shape[i] == 'd' ? !isdigit((unsigned char)date.ptr[i]) :
+				      date.ptr[i] != shape[i])
 			return false;
 	}
 	*ret_seconds = span_of(date.ptr, n);

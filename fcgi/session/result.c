@@ -15,18 +15,12 @@ static const struct field {
 	const char *name;
 	const char *mime;
 } fields[] = {
-	{ "text", "text/plain" },
-	{ "html", "text/html" },
-	{ "markdown", "text/markdown" },
-	{ "svg", "image/svg+xml" },
-	{ "png", "image/png" },
-	{ "jpeg", "image/jpeg" },
-	{ "pdf", "application/pdf" },
-	{ "latex", "text/latex" },
-	{ "json", "application/json" },
-	{ "javascript", "application/javascript" },
-	{ "data", "e2b/data" },
-	{ "chart", "e2b/chart" },
+	{ "text", "text/plain" },	 { "html", "text/html" },
+	{ "markdown", "text/markdown" }, { "svg", "image/svg+xml" },
+	{ "png", "image/png" },		 { "jpeg", "image/jpeg" },
+	{ "pdf", "application/pdf" },	 { "latex", "text/latex" },
+	{ "json", "application/json" },	 { "javascript", "application/javascript" },
+	{ "data", "e2b/data" },		 { "chart", "e2b/chart" },
 };
 
 /* The escapes of a Python string literal that stand for one character. */
@@ -195,7 +189,8 @@ int result_fields(struct buf *out, struct span bundle)
 		if (span_absent(values[i]) || json_type_of(values[i]) == JSON_NULL)
 			continue;
 		buf_printf(out, ", \"%s\": ", fields[i].name);
-		r = i == 0 ? text_field(out, values[i]) : json_span_emit(out, values[i], JSON_SPACED);
+		r = i == 0 ? text_field(out, values[i]) :
+			     json_span_emit(out, values[i], JSON_SPACED);
 	}
 	return r == 0 ? extra_fields(out, bundle, extra) : r;
 }

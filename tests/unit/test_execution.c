@@ -91,8 +91,7 @@ static const char *written(struct fixture *f)
 }
 
 #define COUNT3 "{\"type\": \"number_of_executions\", \"execution_count\": 3}\n"
-#define RESULT2                                                                                    \
-	"{\"type\": \"result\", \"text\": \"2\", \"extra\": {}, \"is_main_result\": true}\n"
+#define RESULT2 "{\"type\": \"result\", \"text\": \"2\", \"extra\": {}, \"is_main_result\": true}\n"
 #define END "{\"type\": \"end_of_execution\"}\n"
 
 static void begin_user(struct fixture *f)
@@ -119,7 +118,8 @@ static void idle_before_reply(void **state)
 
 	begin_user(f);
 	assert_int_equal(iopub(f, MSG_STATUS, "base-u", IDLE), 0);
-	assert_int_equal(shell(f, MSG_EXECUTE_REPLY, "base-u", OK), EXECUTION_ENDED | EXECUTION_OVER);
+	assert_int_equal(shell(f, MSG_EXECUTE_REPLY, "base-u", OK),
+			 EXECUTION_ENDED | EXECUTION_OVER);
 	assert_string_equal(written(f), COUNT3 END);
 }
 
@@ -161,8 +161,9 @@ static void an_error_is_written_once(void **state)
 	iopub(f, MSG_ERROR, "base-u", error);
 	shell(f, MSG_EXECUTE_REPLY, "base-u", error);
 	iopub(f, MSG_STATUS, "base-u", IDLE);
-	assert_string_equal(written(f), COUNT3 "{\"type\": \"error\", \"name\": \"E\", \"value\": \"v\", "
-					"\"traceback\": \"ab\"}\n" END);
+	assert_string_equal(written(f),
+			    COUNT3 "{\"type\": \"error\", \"name\": \"E\", \"value\": \"v\", "
+				   "\"traceback\": \"ab\"}\n" END);
 }
 
 static void an_error_only_in_the_reply(void **state)
@@ -170,15 +171,18 @@ static void an_error_only_in_the_reply(void **state)
 	struct fixture *f = *state;
 
 	begin_user(f);
-	shell(f, MSG_EXECUTE_REPLY, "base-u", "{\"status\":\"error\",\"ename\":\"\",\"evalue\":\"1\"}");
+	shell(f, MSG_EXECUTE_REPLY, "base-u",
+	      "{\"status\":\"error\",\"ename\":\"\",\"evalue\":\"1\"}");
 	iopub(f, MSG_STATUS, "base-u", IDLE);
-	assert_string_equal(written(f), COUNT3 "{\"type\": \"error\", \"name\": \"\", \"value\": \"1\", "
-					"\"traceback\": \"\"}\n" END);
+	assert_string_equal(written(f),
+			    COUNT3 "{\"type\": \"error\", \"name\": \"\", \"value\": \"1\", "
+				   "\"traceback\": \"\"}\n" END);
 }
 
 static void aborted(void **state)
 {
-	static const char *const statuses[] = { "{\"status\":\"aborted\"}", "{\"status\":\"abort\"}" };
+	static const char *const statuses[] = { "{\"status\":\"aborted\"}",
+						"{\"status\":\"abort\"}" };
 
 	for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
 		struct fixture *f = *state;
@@ -186,9 +190,10 @@ static void aborted(void **state)
 		shell(f, MSG_EXECUTE_REPLY, "base-u", statuses[i]);
 		assert_int_equal(iopub(f, MSG_STATUS, "base-u", IDLE),
 				 EXECUTION_ENDED | EXECUTION_OVER);
-		assert_string_equal(written(f),
-				    "{\"type\": \"error\", \"name\": \"ExecutionAborted\", \"value\": "
-				    "\"Execution was aborted\", \"traceback\": \"\"}\n" END);
+		assert_string_equal(
+			written(f),
+			"{\"type\": \"error\", \"name\": \"ExecutionAborted\", \"value\": "
+			"\"Execution was aborted\", \"traceback\": \"\"}\n" END);
 		drop(state);
 		make(state);
 	}
@@ -222,7 +227,8 @@ static void a_failed_set_up_shows_its_error_alone(void **state)
 	iopub(f, MSG_STATUS, "base-s", BUSY);
 	iopub(f, MSG_ERROR, "base-s", "{\"ename\":\"K\",\"evalue\":\"\",\"traceback\":[]}");
 	/* The user's code is never sent, what was set is given back. */
-	assert_int_equal(shell(f, MSG_EXECUTE_REPLY, "base-s", "{\"status\":\"error\",\"ename\":\"K\"}"),
+	assert_int_equal(shell(f, MSG_EXECUTE_REPLY, "base-s",
+			       "{\"status\":\"error\",\"ename\":\"K\"}"),
 			 EXECUTION_CLEANUP);
 	assert_int_equal(iopub(f, MSG_STATUS, "base-s", IDLE), EXECUTION_ENDED);
 	shell(f, MSG_EXECUTE_REPLY, "base-c0", OK);
@@ -270,7 +276,8 @@ static void an_interrupted_clean_up_is_sent_again(void **state)
 
 	shell(f, MSG_EXECUTE_REPLY, "base-s", OK);
 	shell(f, MSG_EXECUTE_REPLY, "base-u", OK);
-	shell(f, MSG_EXECUTE_REPLY, "base-c0", "{\"status\":\"error\",\"ename\":\"KeyboardInterrupt\"}");
+	shell(f, MSG_EXECUTE_REPLY, "base-c0",
+	      "{\"status\":\"error\",\"ename\":\"KeyboardInterrupt\"}");
 	assert_true(iopub(f, MSG_STATUS, "base-c0", IDLE) & EXECUTION_CLEANUP);
 	shell(f, MSG_EXECUTE_REPLY, "base-c1", OK);
 	assert_true(iopub(f, MSG_STATUS, "base-c1", IDLE) & EXECUTION_OVER);
@@ -430,8 +437,9 @@ static void failing_ends_once(void **state)
 	assert_int_equal(execution_fail(&f->e, "Another", SPAN_LIT("gone")), 0);
 	shell(f, MSG_EXECUTE_REPLY, "base-u", OK);
 	iopub(f, MSG_STATUS, "base-u", IDLE);
-	assert_string_equal(written(f), COUNT3 "{\"type\": \"error\", \"name\": \"ContextDeleted\", "
-					"\"value\": \"gone\", \"traceback\": \"\"}\n" END);
+	assert_string_equal(written(f),
+			    COUNT3 "{\"type\": \"error\", \"name\": \"ContextDeleted\", "
+				   "\"value\": \"gone\", \"traceback\": \"\"}\n" END);
 }
 
 static void cut_short_stays_in_the_kernel(void **state)

@@ -18,7 +18,7 @@ static void names(void **state)
 {
 	static const char *const cases[][2] = {
 		{ "python", "python" }, { " Python ", "python" }, { "", "python" },
-		{ "js", "javascript" },	{ "TS", "typescript" },	  { "deno", "typescript" },
+		{ "js", "javascript" }, { "TS", "typescript" },	  { "deno", "typescript" },
 		{ "R", "r" },		{ "bash", "bash" },	  { "cobol", "cobol" },
 	};
 	struct buf b = BUF_INIT(100);
@@ -72,7 +72,8 @@ static void python_prints(const char *code, const char *expect)
 	assert_string_equal(out, expect);
 }
 
-static const char hostile[] = "it's \"q\" \\ $HOME `id` %s {0} \t\r\n\xe4\xb8\xad\xf0\x9f\x98\x80\x7f";
+static const char hostile[] =
+	"it's \"q\" \\ $HOME `id` %s {0} \t\r\n\xe4\xb8\xad\xf0\x9f\x98\x80\x7f";
 
 static void python_values_arrive_as_they_are(void **state)
 {
@@ -83,8 +84,10 @@ static void python_values_arrive_as_they_are(void **state)
 
 	(void)state;
 	assert_int_equal(l->set(&b, "m1", (struct env_vars){ v, 2 }), 0);
-	buf_puts(&b, "\nimport os, binascii\n"
-		     "print(binascii.hexlify(os.environb[b'A']).decode(), repr(os.environ['EMPTY']))\n");
+	buf_puts(
+		&b,
+		"\nimport os, binascii\n"
+		"print(binascii.hexlify(os.environb[b'A']).decode(), repr(os.environ['EMPTY']))\n");
 	python_prints(b.data, "6974277320227122205c2024484f4d452060696460202573207b307d20090d0a"
 			      "e4b8adf09f98807f ''\n");
 	buf_free(&b);

@@ -59,7 +59,9 @@ static void streams(void **state)
 	struct fixture *f = *state;
 
 	record_stream(&f->sink, RECORD_STDOUT, SPAN_LIT("\"h\xc3\xa9\xe2\x80\xa8\\n\""), DATE);
-	assert_string_equal(written(f), "{\"type\": \"stdout\", \"text\": \"h\\u00e9\\u2028\\n\", " STAMP "}\n");
+	assert_string_equal(written(f),
+			    "{\"type\": \"stdout\", \"text\": \"h\\u00e9\\u2028\\n\", " STAMP
+			    "}\n");
 	record_stream(&f->sink, RECORD_STDERR, SPAN_LIT("\"e\""), DATE);
 	assert_string_equal(written(f), "{\"type\": \"stderr\", \"text\": \"e\", " STAMP "}\n");
 	record_stream(&f->sink, RECORD_STDOUT, SPAN_LIT("\"\""), DATE);
@@ -89,7 +91,9 @@ static void what_is_no_utf8_is_replaced(void **state)
 	struct fixture *f = *state;
 
 	record_stream(&f->sink, RECORD_STDOUT, SPAN_LIT("\"a\xff\\nb\xe4\xb8\""), DATE);
-	assert_string_equal(written(f), "{\"type\": \"stdout\", \"text\": \"a\\ufffd\\nb\\ufffd\\ufffd\", " STAMP "}\n");
+	assert_string_equal(
+		written(f),
+		"{\"type\": \"stdout\", \"text\": \"a\\ufffd\\nb\\ufffd\\ufffd\", " STAMP "}\n");
 }
 
 static void a_result_between_keeps_the_order(void **state)
@@ -168,11 +172,14 @@ static void result_fields_in_order(void **state)
 {
 	struct fixture *f = *state;
 
-	record_result(&f->sink,
-		      SPAN_LIT("{\"image/png\":\"QUJD\\n\",\"text/html\":\"<b>\",\"x/y+json\":{\"b\":[1,2],"
-			       "\"a\":9007199254740993},\"text/plain\":\"t\",\"text/latex\":null,"
-			       "\"application/json\":[NaN,{\"k\":-Infinity}],\"e2b/chart\":{\"u\":null}}"),
-		      false);
+	record_result(
+		&f->sink,
+		SPAN_LIT(
+			"{\"image/png\":\"QUJD\\n\",\"text/html\":\"<b>\","
+			"\"x/y+json\":{\"b\":[1,2],"
+			"\"a\":9007199254740993},\"text/plain\":\"t\",\"text/latex\":null,"
+			"\"application/json\":[NaN,{\"k\":-Infinity}],\"e2b/chart\":{\"u\":null}}"),
+		false);
 	assert_string_equal(
 		written(f),
 		"{\"type\": \"result\", \"text\": \"t\", \"html\": \"<b>\", \"png\": \"QUJD\\n\", "
@@ -188,7 +195,8 @@ static void a_bad_bundle_costs_a_notice(void **state)
 	record_result(&f->sink, SPAN_LIT("{\"text/plain\":\"\xff\"}"), true);
 	record_result(&f->sink, SPAN_LIT("[1]"), true);
 	record_result(&f->sink, SPAN_NONE, true);
-	assert_non_null(strstr(written(f), "{\"type\": \"stderr\", \"text\": \"[nb2] an output was dropped"));
+	assert_non_null(strstr(written(f),
+			       "{\"type\": \"stderr\", \"text\": \"[nb2] an output was dropped"));
 	assert_null(strstr(f->out.data, "result"));
 }
 
@@ -233,6 +241,9 @@ static void unquotes(void **state)
 	buf_free(&b);
 }
 
+#define MAIN(text)                                                                                 \
+	"{\"type\": \"result\", \"text\": \"" text "\", \"extra\": {}, \"is_main_result\": true}\n"
+
 static void text_is_decoded_or_left(void **state)
 {
 	struct fixture *f = *state;
@@ -242,9 +253,9 @@ static void text_is_decoded_or_left(void **state)
 	record_result(&f->sink, SPAN_LIT("{\"text/plain\":\"\\\"it's\\\"\"}"), true);
 	assert_string_equal(
 		written(f),
-		"{\"type\": \"result\", \"text\": \"a\\nb\", \"extra\": {}, \"is_main_result\": true}\n"
-		"{\"type\": \"result\", \"text\": \"'a' + 'b'\", \"extra\": {}, \"is_main_result\": true}\n"
-		"{\"type\": \"result\", \"text\": \"it's\", \"extra\": {}, \"is_main_result\": true}\n");
+		MAIN("a\\nb")
+		MAIN("'a' + 'b'")
+		MAIN("it's"));
 }
 
 static void errors(void **state)
@@ -257,10 +268,12 @@ static void errors(void **state)
 	record_error_text(&f->sink, "WebSocketError", SPAN_LIT("it's \"gone\""));
 	assert_string_equal(
 		written(f),
-		"{\"type\": \"error\", \"name\": \"ZeroDivisionError\", \"value\": \"division by zero\", "
+		"{\"type\": \"error\", \"name\": \"ZeroDivisionError\", "
+		"\"value\": \"division by zero\", "
 		"\"traceback\": \"Traceback\\nline\"}\n"
 		"{\"type\": \"error\", \"name\": \"\", \"value\": \"1\", \"traceback\": \"\"}\n"
-		"{\"type\": \"error\", \"name\": \"WebSocketError\", \"value\": \"it's \\\"gone\\\"\", "
+		"{\"type\": \"error\", \"name\": \"WebSocketError\", "
+		"\"value\": \"it's \\\"gone\\\"\", "
 		"\"traceback\": \"\"}\n");
 }
 
@@ -323,10 +336,11 @@ static void updates(void **state)
 
 	record_update_display(&f->sink, SPAN_LIT("\"d1\""), SPAN_LIT("{\"text/plain\":\"b\"}"));
 	record_clear_output(&f->sink, true);
-	assert_string_equal(written(f),
-			    "{\"type\": \"update_display\", \"display_id\": \"d1\", \"text\": \"b\", "
-			    "\"extra\": {}}\n"
-			    "{\"type\": \"clear_output\", \"wait\": true}\n");
+	assert_string_equal(
+		written(f),
+		"{\"type\": \"update_display\", \"display_id\": \"d1\", \"text\": \"b\", "
+		"\"extra\": {}}\n"
+		"{\"type\": \"clear_output\", \"wait\": true}\n");
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, make, drop)

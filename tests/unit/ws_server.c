@@ -61,14 +61,27 @@ static bool read_all(int fd, void *data, size_t len)
 	return true;
 }
 
-/* Byte by byte: what follows the head must stay in the socket. */
+/* What follows the head stays in the socket. */
 static bool read_head(int fd, char *head)
 {
 	size_t n = 0;
 
-	while (n < HEAD_MAX - 1 && read_all(fd, head + n, 1)) {
-		head[++n] = '\0';
-		if (n >= 4 && memcmp(head + n - 4, "\r\n\r\n", 4) == 0)
+	while (n < HEAD_MAX - 1) {
+		ssize_t seen = recv(fd, head + n, HEAD_MAX - 1 - n, MSG_PEEK);
+		size_t take = seen > 0 ? (size_t)seen : 0;
+		char *end;
+
+		if (take == 0)
+			return false;
+		head[n + take] = '\0';
+		end = strstr(head, "\r\n\r\n");
+		if (end)
+			take = (size_t)(end + 4 - (head + n));
+		if (!read_all(fd, head + n, take))
+			return false;
+		n += take;
+		head[n] = '\0';
+		if (end)
 			return true;
 	}
 	return false;
@@ -327,11 +340,11 @@ static void do_burst(struct conn *c)
 /* Reads nothing until the client is gone: then what is left, and the end. */
 static void do_deaf(struct conn *c)
 {
-	char byte;
+	char some[4096];
 
 	says(c->fd, "deaf");
 	gate_wait(c->server);
-	while (recv(c->fd, &byte, 1, 0) > 0)
+	while (recv(c->fd, some, sizeof(some), 0) > 0)
 		;
 	atomic_fetch_add(&c->server->gone, 1);
 }

@@ -1,7 +1,6 @@
 // fcgi.mjs - FastCGI by hand, for what nginx never sends.
 
 import net from 'node:net'
-import { once } from 'node:events'
 
 export function record(type, id, content = Buffer.alloc(0), padding = 0) {
   const head = Buffer.from([1, type, id >> 8, id & 255, content.length >> 8, content.length & 255,
@@ -43,7 +42,7 @@ export class Slot {
     this.data = Buffer.alloc(0)
     this.socket.on('data', (d) => { this.data = Buffer.concat([this.data, d]) })
     this.socket.on('error', () => {})
-    this.closed = once(this.socket, 'close')
+    this.closed = new Promise((resolve) => this.socket.on('close', resolve))
   }
 
   send(...parts) {

@@ -184,7 +184,7 @@ test('hosts', async () => {
   for (const host of ['localhost', '127.0.0.1', '[::1]', 'LocalHost', 'team.example'])
     assert.equal((await s.get('/contexts', { host, headers: t })).status, 200, host)
   for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil'])
-    for (const where of ['/contexts', '/nb2/auth', '/nope', '/nb2/nope'])
+    for (const where of ['/contexts', '/nb2/auth', '/nb2/nope'])
       assert.equal((await s.get(where, { host, headers: t })).status, 403, `${host} ${where}`)
   assert.equal((await s.e2b('GET', '/contexts', undefined, { host: 'evil.example' })).status, 403)
   const alive = await s.get('/nb2/health', { host: 'evil.example', headers: t })
