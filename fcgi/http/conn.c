@@ -244,9 +244,12 @@ static int on_record(struct request *r, const struct fcgi_event *ev)
 	case REC_ABORT:
 		return ev->id == r->id ? -ECANCELED : -EBADMSG;
 	case REC_VALUES:
-		on_values(r, ev);
+		if (ev->last)
+			on_values(r, ev);
 		return 0;
 	case REC_UNKNOWN:
+		if (!ev->last)
+			return 0;
 		fcgi_unknown(unknown, ev->type);
 		write_raw(r, unknown, sizeof(unknown));
 		return 0;

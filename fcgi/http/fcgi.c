@@ -116,7 +116,8 @@ int fcgi_next(struct fcgi_input *ri, struct span *in, struct fcgi_event *ret)
 	if (r->left > 0 && ev.data.len == 0)
 		return 0;
 	r->left = (uint16_t)(r->left - ev.data.len);
-	if (r->left == 0)
+	ev.last = r->left == 0;
+	if (ev.last)
 		fcgi_done(r);
 	*ret = ev;
 	return 1;

@@ -29,7 +29,7 @@ enum fcgi_kind {
 	REC_PARAMS, /* a piece; empty = the end */
 	REC_STDIN,  /* likewise */
 	REC_ABORT,
-	REC_VALUES,  /* a piece of FCGI_GET_VALUES; empty = its end */
+	REC_VALUES,  /* a piece of FCGI_GET_VALUES */
 	REC_UNKNOWN, /* a management record of a type we do not know; type is set */
 	REC_OTHER,   /* an application record we do not take (data, …) */
 };
@@ -40,6 +40,7 @@ struct fcgi_event {
 	uint16_t role;
 	bool keep;
 	uint8_t type;
+	bool last; /* data ends its record */
 	struct span data;
 };
 

@@ -17,7 +17,8 @@ struct httpc;
 struct httpc_call;
 
 /* Everything is copied. Redirects are not followed; proxies from the
- * environment are not used; Expect is never sent. */
+ * environment are not used; Expect is never sent. Over plain HTTP only a GET
+ * uses a kept connection: curl sends a request again that finds one closed. */
 struct httpc_request {
 	const char *method;	   /* "GET", "POST", "DELETE" */
 	const char *url;	   /* http://host/path */

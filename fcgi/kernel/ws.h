@@ -43,12 +43,15 @@ struct ws_ops {
 	void (*closed)(void *arg, const char *why);
 };
 
+/* Stops the process, with a line in the log, when libwebsockets cannot run on
+ * a libuv loop: its plugin is a package of its own. */
 struct ws_service *ws_service_new(struct loop *l);
 /* All connections must be closed. Runs the loop until libwebsockets has let
  * go of it. */
 void ws_service_free(struct ws_service *s);
 
-/* Never NULL; at most 64 handshakes are under way at once, more wait here. */
+/* Never NULL, and the caller's until ws_close(), also after closed(). At most
+ * 64 handshakes are under way at once, more wait here. */
 struct ws *ws_open(struct ws_service *s, const struct ws_target *t, const struct ws_ops *ops,
 		   void *arg);
 /* Queue one message (copied). 0, -ENOTCONN before opened() or after the end,

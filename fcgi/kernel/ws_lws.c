@@ -86,7 +86,8 @@ static bool unread(struct lws *wsi)
 
 static void closed(struct ws *w, struct lws *wsi)
 {
-	if (w->state == WS_OPEN && unread(wsi))
+	/* A piece that is not full yet was read and never handed over. */
+	if (w->state == WS_OPEN && (unread(wsi) || lws_remaining_packet_payload(wsi) > 0))
 		w->cut = true;
 	if (w->state != WS_CLOSING)
 		ws_why(w, w->state == WS_OPEN ? "the connection was lost" :

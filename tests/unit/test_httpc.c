@@ -1,15 +1,9 @@
 /*
- * test_httpc.c - outgoing HTTP against a small server of our own, which runs
- * in threads and does by path what real servers do badly.
+ * test_httpc.c - outgoing HTTP against the server of http_server.c.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,220 +15,13 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
+#include "base/check.h"
 #include "base/clock.h"
+#include "http_server.h"
 #include "httpc/httpc.h"
 
 #define PATIENCE_MS 10000
-#define REQUEST_MAX (8u << 20)
 #define MANY 50
-
-/* ---- the server -------------------------------------------------------------- */
-
-struct server {
-	int fd;
-	char path[64]; /* of its socket */
-	int port;
-	pthread_t thread;
-	atomic_int accepted;
-	atomic_int requests;
-	atomic_int posts;
-	atomic_int gone; /* connections that the client has closed */
-	pthread_t conns[512];
-	int n_conns;
-};
-
-struct conn {
-	struct server *server;
-	int fd;
-	struct buf in;
-};
-
-static void say(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
-
-		if (n <= 0)
-			return;
-		text += n;
-		len -= (size_t)n;
-	}
-}
-
-static void says(int fd, const char *text)
-{
-	say(fd, text, strlen(text));
-}
-
-static bool more(struct conn *c)
-{
-	char *to = buf_reserve(&c->in, 65536);
-	ssize_t n = to ? recv(c->fd, to, 65536, 0) : -1;
-
-	if (n <= 0)
-		return false;
-	buf_commit(&c->in, (size_t)n);
-	return true;
-}
-
-/* One request: its length in the buffer, or 0 when the client is gone. */
-static size_t request_read(struct conn *c)
-{
-	char *end;
-	char *length;
-	size_t want;
-
-	while (!c->in.data || !(end = strstr(c->in.data, "\r\n\r\n"))) {
-		if (!more(c))
-			return 0;
-	}
-	want = (size_t)(end - c->in.data) + 4;
-	length = strstr(c->in.data, "Content-Length: ");
-	if (length && length < end)
-		want += strtoul(length + 16, NULL, 10);
-	while (c->in.len < want) {
-		if (!more(c))
-			return 0;
-	}
-	return want;
-}
-
-static void answer(struct conn *c, const char *status, const char *body, size_t len)
-{
-	char head[128];
-
-	snprintf(head, sizeof(head), "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n", status, len);
-	says(c->fd, head);
-	say(c->fd, body, len);
-}
-
-static void wait_gone(struct conn *c)
-{
-	while (more(c))
-		buf_reset(&c->in);
-}
-
-static void answer_big(struct conn *c, bool announced)
-{
-	static char block[65536];
-
-	says(c->fd, announced ? "HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n" :
-				"HTTP/1.1 200 OK\r\n\r\n");
-	memset(block, 'x', sizeof(block));
-	for (int i = 0; i < 16; i++)
-		say(c->fd, block, sizeof(block));
-}
-
-static bool is_path(const struct conn *c, const char *path)
-{
-	const char *at = strchr(c->in.data, ' ');
-
-	return at && strncmp(at + 1, path, strlen(path)) == 0;
-}
-
-/* False: the connection ends here. */
-static bool respond(struct conn *c, size_t len)
-{
-	if (is_path(c, "/echo"))
-		answer(c, "200 OK", c->in.data, len);
-	else if (is_path(c, "/missing"))
-		answer(c, "404 Not Found", "no", 2);
-	else if (is_path(c, "/none"))
-		says(c->fd, "HTTP/1.1 204 No Content\r\n\r\n");
-	else if (is_path(c, "/chunked"))
-		says(c->fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-			    "3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\n\r\n");
-	else if (is_path(c, "/moved"))
-		says(c->fd, "HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n");
-	else if (is_path(c, "/announced"))
-		answer_big(c, true);
-	else if (is_path(c, "/endless"))
-		return answer_big(c, false), false;
-	else if (is_path(c, "/cut"))
-		return says(c->fd, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), false;
-	else if (is_path(c, "/half"))
-		return says(c->fd, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
-		       wait_gone(c), false;
-	else if (is_path(c, "/hang"))
-		return wait_gone(c), false;
-	else if (is_path(c, "/noise"))
-		return says(c->fd, "SSH-2.0-OpenSSH_9.2\r\n"), false;
-	else
-		return false; /* "/drop" */
-	return true;
-}
-
-static void *conn_run(void *arg)
-{
-	struct conn *c = arg;
-	size_t len;
-
-	while ((len = request_read(c)) > 0) {
-		atomic_fetch_add(&c->server->requests, 1);
-		if (strncmp(c->in.data, "POST", 4) == 0)
-			atomic_fetch_add(&c->server->posts, 1);
-		if (!respond(c, len))
-			break;
-		buf_consume(&c->in, len);
-	}
-	atomic_fetch_add(&c->server->gone, 1);
-	close(c->fd);
-	buf_free(&c->in);
-	free(c);
-	return NULL;
-}
-
-static void *server_run(void *arg)
-{
-	struct server *s = arg;
-	int fd;
-
-	while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
-		struct conn *c = xcalloc(1, sizeof(*c));
-
-		atomic_fetch_add(&s->accepted, 1);
-		c->server = s;
-		c->fd = fd;
-		buf_init(&c->in, REQUEST_MAX);
-		assert_true(s->n_conns < 512);
-		assert_int_equal(pthread_create(&s->conns[s->n_conns++], NULL, conn_run, c), 0);
-	}
-	return NULL;
-}
-
-static void server_start(struct server *s, bool tcp)
-{
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-	socklen_t len = sizeof(sin);
-
-	*s = (struct server){ .fd = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0) };
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	snprintf(s->path, sizeof(s->path), "/tmp/nb2-httpc-%d.sock", (int)getpid());
-	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", s->path);
-	unlink(s->path);
-	assert_int_equal(bind(s->fd, tcp ? (struct sockaddr *)&sin : (struct sockaddr *)&sun,
-			      tcp ? sizeof(sin) : sizeof(sun)),
-			 0);
-	if (tcp) {
-		getsockname(s->fd, (struct sockaddr *)&sin, &len);
-		s->port = ntohs(sin.sin_port);
-	}
-	assert_int_equal(listen(s->fd, 128), 0);
-	assert_int_equal(pthread_create(&s->thread, NULL, server_run, s), 0);
-}
-
-/* The clients must be gone. */
-static void server_stop(struct server *s)
-{
-	shutdown(s->fd, SHUT_RDWR);
-	pthread_join(s->thread, NULL);
-	for (int i = 0; i < s->n_conns; i++)
-		pthread_join(s->conns[i], NULL);
-	close(s->fd);
-	unlink(s->path);
-}
 
 /* ---- the client's side ------------------------------------------------------- */
 
@@ -315,10 +102,9 @@ static int teardown(void **state)
 
 static struct httpc_request request(const struct world *w, const char *method, const char *url)
 {
-	return (struct httpc_request){ .method = method,
-				       .url = url,
-				       .unix_path = w->server.path,
-				       .max_body = 100000 };
+	return (struct httpc_request){
+		.method = method, .url = url, .unix_path = w->server.path, .max_body = 100000
+	};
 }
 
 static struct httpc_call *get(struct world *w, const char *url, struct result *r)
@@ -706,15 +492,24 @@ static void test_many(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_get),		  TEST(test_post),
-		TEST(test_methods),	  TEST(test_answers),
-		TEST(test_tcp),		  TEST(test_refused),
-		TEST(test_timeout),	  TEST(test_cancel_at_once),
-		TEST(test_cancel_waiting), TEST(test_cancel_half),
-		TEST(test_cancel_in_done), TEST(test_cancel_each_other),
-		TEST(test_send_in_done),  TEST(test_free_busy),
-		TEST(test_reuse),	  TEST(test_kept_and_closed),
-		TEST(test_post_once),	  TEST(test_many),
+		TEST(test_get),
+		TEST(test_post),
+		TEST(test_methods),
+		TEST(test_answers),
+		TEST(test_tcp),
+		TEST(test_refused),
+		TEST(test_timeout),
+		TEST(test_cancel_at_once),
+		TEST(test_cancel_waiting),
+		TEST(test_cancel_half),
+		TEST(test_cancel_in_done),
+		TEST(test_cancel_each_other),
+		TEST(test_send_in_done),
+		TEST(test_free_busy),
+		TEST(test_reuse),
+		TEST(test_kept_and_closed),
+		TEST(test_post_once),
+		TEST(test_many),
 	};
 
 	/* Must make no difference. */

@@ -18,171 +18,10 @@
 #include <uv.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "kernel/ws.h"
-#include "ws_server.h"
+#include "ws_world.h"
 
-#define PATIENCE_MS 60000
 #define MANY 100
-
-/* ---- the client's side ------------------------------------------------------------ */
-
-struct world {
-	struct loop *loop;
-	struct ws_service *service;
-	struct server *server;
-	struct timer *tick;
-};
-
-struct peer {
-	struct ws *ws;
-	int opened;
-	int closed;
-	int messages;
-	bool v1;
-	bool binary;
-	bool damaged;	/* anything that should be a pattern and is not */
-	struct buf log; /* "text|<size of what is no text>|..." */
-	size_t head;	/* of the last that was too large */
-	char why[128];
-	const char *close_in; /* "opened", "message", "closed" */
-};
-
-static void nothing(void *arg)
-{
-	(void)arg;
-}
-
-/* The other end is a thread: look every millisecond. */
-#define UNTIL(w, condition)                                                                        \
-	do {                                                                                       \
-		uint64_t until_end = clock_ms() + PATIENCE_MS;                                     \
-		while (!(condition)) {                                                             \
-			if (clock_ms() >= until_end) {                                             \
-				print_error("in vain: %s\n", #condition);                          \
-				fail();                                                            \
-			}                                                                          \
-			timer_set((w)->tick, 1);                                                   \
-			loop_once((w)->loop, true);                                                \
-		}                                                                                  \
-	} while (0)
-
-static void maybe_close(struct peer *p, const char *where)
-{
-	if (p->close_in && strcmp(p->close_in, where) == 0) {
-		ws_close(p->ws);
-		p->ws = NULL;
-	}
-}
-
-static void on_opened(void *arg, bool v1)
-{
-	struct peer *p = arg;
-
-	p->opened++;
-	p->v1 = v1;
-	maybe_close(p, "opened");
-}
-
-static void on_message(void *arg, struct span frame, bool binary)
-{
-	struct peer *p = arg;
-
-	p->messages++;
-	p->binary = binary;
-	if (binary) {
-		buf_printf(&p->log, "<%zu>", frame.len);
-		p->damaged |= !is_pattern(frame);
-	} else {
-		buf_span_append(&p->log, frame);
-	}
-	buf_putc(&p->log, '|');
-	maybe_close(p, "message");
-}
-
-static void on_oversize(void *arg, struct span head, size_t size)
-{
-	struct peer *p = arg;
-
-	p->messages++;
-	p->head = head.len;
-	p->damaged |= !is_pattern(head);
-	buf_printf(&p->log, "too large %zu|", size);
-}
-
-static void on_closed(void *arg, const char *why)
-{
-	struct peer *p = arg;
-
-	p->closed++;
-	snprintf(p->why, sizeof(p->why), "%s", why);
-	maybe_close(p, "closed");
-}
-
-/* Given back together with what was noted down. */
-static void peer_close(struct peer *p)
-{
-	ws_close(p->ws);
-	p->ws = NULL;
-	buf_free(&p->log);
-}
-
-static const struct ws_ops ops = { on_opened, on_message, on_oversize, on_closed };
-
-static int setup(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-
-	w->loop = loop_new();
-	w->service = ws_service_new(w->loop);
-	w->tick = timer_new(w->loop, nothing, NULL);
-	w->server = xcalloc(1, sizeof(*w->server));
-	snprintf(w->server->path, sizeof(w->server->path), "/tmp/nb2-ws-%d.sock", (int)getpid());
-	server_start(w->server, listen_at(w->server->path));
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	if (w->service)
-		ws_service_free(w->service);
-	server_stop(w->server);
-	timer_free(w->tick);
-	loop_free(w->loop);
-	free(w->server);
-	free(w);
-	return 0;
-}
-
-static struct ws_target target(const struct world *w, const char *path)
-{
-	return (struct ws_target){ .unix_path = w->server->path,
-				   .host = "localhost",
-				   .path = path,
-				   .token = "secret",
-				   .max_message = 32 * MIB,
-				   .timeout_ms = PATIENCE_MS };
-}
-
-static void peer_open(struct world *w, struct peer *p, const struct ws_target *t)
-{
-	buf_init(&p->log, 65536);
-	p->ws = ws_open(w->service, t, &ops, p);
-	assert_non_null(p->ws);
-	assert_int_equal(p->opened + p->closed, 0);
-}
-
-static void open_path(struct world *w, struct peer *p, const char *path)
-{
-	struct ws_target t = target(w, path);
-
-	peer_open(w, p, &t);
-}
 
 /* ---- the handshake ------------------------------------------------------------------ */
 
@@ -191,7 +30,7 @@ static void test_v1(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/hello?session_id=1");
+	peer_open_path(w, &p, "/hello?session_id=1");
 	assert_int_equal(ws_send(p.ws, SPAN_LIT("early"), false), -ENOTCONN);
 	UNTIL(w, p.messages);
 	assert_int_equal(p.opened, 1);
@@ -212,7 +51,7 @@ static void test_v1(void **state)
 static void test_none_chosen(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/none");
+	struct ws_target t = world_target(w, "/none");
 	struct peer p = { 0 };
 
 	t.token = NULL;
@@ -231,18 +70,18 @@ static void test_refusals(void **state)
 		const char *path;
 		const char *why;
 	} rows[] = {
-		{ "/403", "403" },	     { "/302", "302" },
-		{ "/200", "200" },	     { "/other", "PROTOCOL" },
-		{ "/noise", "handshake" },   { "/bad-key", "Accept" },
-		{ "/silent", "handshake" },  { "/with space", "request" },
-		{ "relative", "request" },   { "/line\r\nX: y", "request" },
+		{ "/403", "403" },	    { "/302", "302" },
+		{ "/200", "200" },	    { "/other", "PROTOCOL" },
+		{ "/noise", "handshake" },  { "/bad-key", "Accept" },
+		{ "/silent", "handshake" }, { "/with space", "request" },
+		{ "relative", "request" },  { "/line\r\nX: y", "request" },
 	};
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct peer p = { 0 };
 
-		open_path(w, &p, rows[i].path);
+		peer_open_path(w, &p, rows[i].path);
 		UNTIL(w, p.closed);
 		assert_int_equal(p.opened, 0);
 		assert_non_null(strstr(p.why, rows[i].why));
@@ -255,12 +94,12 @@ static void test_refusals(void **state)
 static void test_hang(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/hang");
+	struct ws_target t = world_target(w, "/hang");
 	uint64_t before;
 	struct peer p = { 0 };
 	struct peer after = { 0 };
 
-	loop_once(w->loop, false); /* its clock is from before setup() */
+	loop_once(w->loop, false); /* its clock is from before the set-up */
 	before = clock_ms();
 	t.timeout_ms = 200;
 	peer_open(w, &p, &t);
@@ -268,7 +107,7 @@ static void test_hang(void **state)
 	assert_true(clock_ms() - before >= 190 && clock_ms() - before < 5000);
 	assert_non_null(strstr(p.why, "200 ms"));
 	UNTIL(w, atomic_load(&w->server->shaking) == 0); /* the server sees it */
-	open_path(w, &after, "/hello");
+	peer_open_path(w, &after, "/hello");
 	UNTIL(w, after.messages);
 	peer_close(&after);
 	peer_close(&p);
@@ -282,7 +121,7 @@ static void test_at_most_64(void **state)
 	int opened = 0;
 
 	for (int i = 0; i < MANY; i++)
-		open_path(w, &p[i], "/gate");
+		peer_open_path(w, &p[i], "/gate");
 	peer_close(&p[MANY - 1]); /* one that only waits */
 	UNTIL(w, atomic_load(&w->server->shaking) == 64);
 	peer_close(&p[3]); /* one in its handshake: the next may start */
@@ -340,8 +179,8 @@ static void refuse(struct world *w, const struct ws_target *t, const char *why)
 static void test_refused(void **state)
 {
 	struct world *w = *state;
-	struct ws_target none = target(w, "/hello");
-	struct ws_target stale = target(w, "/hello");
+	struct ws_target none = world_target(w, "/hello");
+	struct ws_target stale = world_target(w, "/hello");
 	struct ws_target tcp = { .host = "127.0.0.1", .path = "/hello", .timeout_ms = PATIENCE_MS };
 	int handles_before;
 	int fd_before;
@@ -370,7 +209,7 @@ static void test_refused(void **state)
 static void test_addresses(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/hello");
+	struct ws_target t = world_target(w, "/hello");
 	char path[200];
 
 	memset(path, 'x', sizeof(path));
@@ -392,7 +231,7 @@ static void test_addresses(void **state)
 static void open_tcp(struct world *w, int family, const char *host)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
-	struct ws_target t = target(w, "/sum");
+	struct ws_target t = world_target(w, "/sum");
 	struct peer p = { 0 };
 	int fd = listen_tcp(family, &t.port);
 
@@ -430,7 +269,7 @@ static void test_fragments(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/fragments");
+	peer_open_path(w, &p, "/fragments");
 	UNTIL(w, p.messages == 3);
 	assert_string_equal(p.log.data, "abcdef|10 one||"); /* the second: the pong */
 	peer_close(&p);
@@ -441,7 +280,7 @@ static void test_big_in(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/big");
+	peer_open_path(w, &p, "/big");
 	UNTIL(w, p.messages);
 	assert_string_equal(p.log.data, "<20971520>|");
 	assert_false(p.damaged);
@@ -457,7 +296,7 @@ static void test_big_out(void **state)
 	char want[256];
 	char one[64];
 
-	open_path(w, &p, "/sum");
+	peer_open_path(w, &p, "/sum");
 	UNTIL(w, p.opened);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(ws_send(p.ws, span_of((char *)data, len), true), 0);
@@ -477,7 +316,7 @@ static void test_big_out(void **state)
 static void test_oversize(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/oversize");
+	struct ws_target t = world_target(w, "/oversize");
 	struct peer p = { 0 };
 
 	t.max_message = MIB;
@@ -493,7 +332,7 @@ static void test_oversize(void **state)
 static void test_oversize_small(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/hello");
+	struct ws_target t = world_target(w, "/hello");
 	struct peer p = { 0 };
 
 	t.max_message = 4;
@@ -511,7 +350,7 @@ static void test_queue_full(void **state)
 	size_t len = 64 * MIB;
 	char *data = xcalloc(1, len);
 
-	open_path(w, &p, "/deaf");
+	peer_open_path(w, &p, "/deaf");
 	UNTIL(w, p.messages);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(ws_send(p.ws, span_of(data, len), true), 0);
@@ -535,11 +374,12 @@ static void test_half(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/half");
+	peer_open_path(w, &p, "/half");
 	UNTIL(w, p.closed);
 	assert_int_equal(p.opened, 1);
 	assert_int_equal(p.messages, 0);
 	assert_non_null(strstr(p.why, "lost"));
+	assert_true(p.cut);
 	peer_close(&p);
 }
 
@@ -548,10 +388,11 @@ static void test_leave(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/leave");
+	peer_open_path(w, &p, "/leave");
 	UNTIL(w, p.closed);
 	assert_string_equal(p.log.data, "last|");
 	assert_non_null(strstr(p.why, "1001"));
+	assert_false(p.cut);
 	assert_int_equal(ws_send(p.ws, SPAN_LIT("late"), true), -ENOTCONN);
 	peer_close(&p);
 	UNTIL(w, atomic_load(&w->server->gone) == 1);
@@ -563,7 +404,7 @@ static void test_garbage(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/garbage");
+	peer_open_path(w, &p, "/garbage");
 	UNTIL(w, p.closed);
 	peer_close(&p);
 	assert_int_equal(p.closed, 1);
@@ -575,7 +416,7 @@ static void test_at_once(void **state)
 	struct world *w = *state;
 	struct peer p = { 0 };
 
-	open_path(w, &p, "/at-once");
+	peer_open_path(w, &p, "/at-once");
 	UNTIL(w, p.closed);
 	assert_int_equal(p.opened, 1);
 	peer_close(&p);
@@ -588,12 +429,9 @@ static void test_close_within(void **state)
 		const char *where;
 		int messages;
 	} rows[] = {
-		{ "/burst", "opened", 0 },
-		{ "/burst", "message", 1 },
-		{ "/fragments", "message", 1 },
-		{ "/big", "message", 1 },
-		{ "/half", "closed", 0 },
-		{ "/403", "closed", 0 },
+		{ "/burst", "opened", 0 },	{ "/burst", "message", 1 },
+		{ "/fragments", "message", 1 }, { "/big", "message", 1 },
+		{ "/half", "closed", 0 },	{ "/403", "closed", 0 },
 		{ "relative", "closed", 0 },
 	};
 	struct world *w = *state;
@@ -602,9 +440,9 @@ static void test_close_within(void **state)
 		struct peer p = { .close_in = rows[i].where };
 		struct peer next = { 0 };
 
-		open_path(w, &p, rows[i].path);
+		peer_open_path(w, &p, rows[i].path);
 		UNTIL(w, p.ws == NULL);
-		open_path(w, &next, "/hello");
+		peer_open_path(w, &next, "/hello");
 		UNTIL(w, next.messages);
 		peer_close(&next);
 		peer_close(&p);
@@ -623,7 +461,7 @@ static void close_after(struct world *w, int rounds)
 
 	ws_close(NULL);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		open_path(w, &p[i], paths[i]);
+		peer_open_path(w, &p[i], paths[i]);
 	for (int n = 0; n < rounds; n++)
 		loop_once(w->loop, false);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -653,7 +491,7 @@ CLOSE_AFTER(10)
 static void test_killed(void **state)
 {
 	struct world *w = *state;
-	struct ws_target t = target(w, "/hello");
+	struct ws_target t = world_target(w, "/hello");
 	struct peer p[3] = { 0 };
 	uint64_t before;
 	char path[80];
@@ -679,20 +517,37 @@ static void test_killed(void **state)
 	unlink(path);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_setup, world_teardown)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_v1),		TEST(test_none_chosen),	   TEST(test_refusals),
-		TEST(test_hang),	TEST(test_at_most_64),	   TEST(test_refused),
-		TEST(test_addresses),	TEST(test_tcp),		   TEST(test_fragments),
-		TEST(test_big_in),	TEST(test_big_out),	   TEST(test_oversize),
-		TEST(test_oversize_small), TEST(test_queue_full),  TEST(test_half),
-		TEST(test_leave),	TEST(test_garbage),	   TEST(test_at_once),
-		TEST(test_close_within), TEST(test_killed),
-		TEST(test_close_after_0), TEST(test_close_after_1), TEST(test_close_after_2),
-		TEST(test_close_after_3), TEST(test_close_after_4), TEST(test_close_after_6),
+		TEST(test_v1),
+		TEST(test_none_chosen),
+		TEST(test_refusals),
+		TEST(test_hang),
+		TEST(test_at_most_64),
+		TEST(test_refused),
+		TEST(test_addresses),
+		TEST(test_tcp),
+		TEST(test_fragments),
+		TEST(test_big_in),
+		TEST(test_big_out),
+		TEST(test_oversize),
+		TEST(test_oversize_small),
+		TEST(test_queue_full),
+		TEST(test_half),
+		TEST(test_leave),
+		TEST(test_garbage),
+		TEST(test_at_once),
+		TEST(test_close_within),
+		TEST(test_killed),
+		TEST(test_close_after_0),
+		TEST(test_close_after_1),
+		TEST(test_close_after_2),
+		TEST(test_close_after_3),
+		TEST(test_close_after_4),
+		TEST(test_close_after_6),
 		TEST(test_close_after_10),
 	};
 

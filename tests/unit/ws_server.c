@@ -365,13 +365,13 @@ static const struct {
 	const char *protocol;
 	void (*run)(struct conn *c);
 } scripts[] = {
-	{ "/hello", V1, do_hello },	  { "/none", NULL, do_hello },
-	{ "/other", "other", do_hello },  { "/sum", V1, do_sum },
+	{ "/hello", V1, do_hello },	    { "/none", NULL, do_hello },
+	{ "/other", "other", do_hello },    { "/sum", V1, do_sum },
 	{ "/fragments", V1, do_fragments }, { "/big", V1, do_big },
-	{ "/oversize", V1, do_oversize }, { "/half", V1, do_half },
-	{ "/leave", V1, do_leave },	  { "/burst", V1, do_burst },
-	{ "/deaf", V1, do_deaf },	  { "/garbage", V1, do_garbage },
-	{ "/at-once", V1, do_nothing },	  { "/gate", V1, do_hello },
+	{ "/oversize", V1, do_oversize },   { "/half", V1, do_half },
+	{ "/leave", V1, do_leave },	    { "/burst", V1, do_burst },
+	{ "/deaf", V1, do_deaf },	    { "/garbage", V1, do_garbage },
+	{ "/at-once", V1, do_nothing },	    { "/gate", V1, do_hello },
 };
 
 static const struct {

@@ -24,11 +24,11 @@ struct server {
 	char path[64];
 	int port;
 	pthread_t thread;
-	atomic_int shaking; /* hold a handshake without answering */
-	atomic_int most;    /* of these at once */
-	atomic_int gone;    /* handshaken connections that the client has closed */
-	int gate[2];	    /* a pipe: "/gate" and "/deaf" wait for its end */
-	bool open;	    /* it has come */
+	atomic_int shaking;  /* hold a handshake without answering */
+	atomic_int most;     /* of these at once */
+	atomic_int gone;     /* handshaken connections that the client has closed */
+	int gate[2];	     /* a pipe: "/gate" and "/deaf" wait for its end */
+	bool open;	     /* it has come */
 	char head[HEAD_MAX]; /* of the last request */
 	pthread_t conns[CONNS_MAX];
 	int n_conns;
