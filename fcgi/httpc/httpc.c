@@ -394,6 +394,24 @@ struct httpc *httpc_new(struct loop *l)
 	return c;
 }
 
+void httpc_drain(struct httpc *c)
+{
+	struct httpc_response res = { .err = -ECANCELED,
+				      .body = SPAN_LIT(""),
+				      .why = "the client is being closed" };
+	struct httpc_call *call;
+
+	CHECK_OBJ(c, HTTPC_MAGIC);
+	assert(!c->delivering);
+	while ((call = list_first(&c->calls, struct httpc_call, link)) != NULL) {
+		call_detach(call);
+		c->delivering = true;
+		call->done(call->arg, &res);
+		c->delivering = false;
+		call_free(call);
+	}
+}
+
 void httpc_free(struct httpc *c)
 {
 	struct httpc_call *call;

@@ -32,7 +32,7 @@ struct httpc_request {
 
 struct httpc_response {
 	int err;	  /* 0, or -ECONNREFUSED (nothing listens, no such socket), -ETIMEDOUT,
-			   * -EFBIG, -EIO (anything else) */
+			   * -EFBIG, -ECANCELED (httpc_drain), -EIO (anything else) */
 	int status;	  /* HTTP status, 0 with err */
 	struct span body; /* borrowed until done returns */
 	const char *why;  /* curl's sentence with err, else "" */
@@ -41,7 +41,9 @@ struct httpc_response {
 typedef void httpc_done_fn(void *arg, const struct httpc_response *res);
 
 struct httpc *httpc_new(struct loop *l);
-/* Calls under way end with -ECANCELED. */
+/* End all calls under way now, each by its done() with -ECANCELED. */
+void httpc_drain(struct httpc *c);
+/* Calls still under way are cancelled, without a done(). Not from within one. */
 void httpc_free(struct httpc *c);
 
 struct httpc_call *httpc_send(struct httpc *c, const struct httpc_request *req, httpc_done_fn *done,

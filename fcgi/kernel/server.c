@@ -141,6 +141,7 @@ int server_new(struct loop *l, const struct server_config *c, struct server **re
 void server_free(struct server *s)
 {
 	assert(list_empty(&s->waiting));
+	httpc_drain(s->httpc); /* sessions being made or ended have somebody's memory */
 	httpc_free(s->httpc);
 	ws_service_free(s->ws);
 	timer_free(s->specs_timer);

@@ -423,6 +423,23 @@ static void test_free_busy(void **state)
 	assert_int_equal(r.times, 0);
 }
 
+static void test_drain(void **state)
+{
+	struct world *w = *state;
+	struct result r = { 0 };
+
+	get(w, "http://localhost/hang", &r);
+	UNTIL(w, atomic_load(&w->server.requests) == 1);
+	get(w, "http://localhost/echo", &r);
+	httpc_drain(w->httpc);
+	assert_int_equal(r.times, 2);
+	assert_int_equal(r.res.err, -ECANCELED);
+	get(w, "http://localhost/echo", &r); /* usable all the same */
+	UNTIL(w, r.times == 3);
+	assert_int_equal(r.res.status, 200);
+	free(r.body);
+}
+
 /* ---- connections ------------------------------------------------------------------ */
 
 static void test_reuse(void **state)
@@ -506,6 +523,7 @@ int main(void)
 		TEST(test_cancel_each_other),
 		TEST(test_send_in_done),
 		TEST(test_free_busy),
+		TEST(test_drain),
 		TEST(test_reuse),
 		TEST(test_kept_and_closed),
 		TEST(test_post_once),

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask } from './fcgi.mjs'
 import { slotOf } from './murmur.mjs'
-import { Stack, only, textOf } from './stack.mjs'
+import { request } from './http.mjs'
+import { Stack, freePort, only, records, textOf } from './stack.mjs'
 
 let s
 before(async () => { s = await new Stack({ workers: 4 }).start() })
@@ -53,20 +54,32 @@ test('on the wrong socket: sent on once, never in a loop', async () => {
 })
 
 test('big and spooled bodies and streams survive being sent on', async () => {
-  // nginx hashes the raw sandbox id; "Default" in the header of another case is another key, so a
-  // miss is made by hand: the body goes to a wrong slot through a named location of its own.
+  // A listener that always guesses wrong, so that every request is sent on.
   const target = slotOf('default')
-  const wrong = (target + 1) % 16
-  const extra = `server { listen 127.0.0.1:PORT; client_max_body_size 64m;
-    include fastcgi.conf; set $nb2_listener e2b;
-    location / { fastcgi_pass nb2_s${wrong}; }
-    ${Array.from({ length: 16 }, (_, k) => `location @nb2_s${k} { fastcgi_param NB2_ROUTED 1; include fastcgi.conf; fastcgi_pass nb2_s${k}; }`).join('\n')}
-  }`
-  assert.ok(extra)
-  for (const size of [10, 100000, 5000000]) {
-    const code = `stdout ${'x'.repeat(size)}`
-    const all = await s.execute(code)
-    assert.equal(textOf(all).length, size + 1)
+  const port = await freePort()
+  const wrong = await new Stack({ workers: 4, nginx: (stack) => `server {
+    listen 127.0.0.1:${port};
+    set $nb2_listener e2b;
+    set $nb2_cors "";
+    include "${stack.state}/nginx/common.conf";
+    location / {
+      set $nb2_key x;
+      include "${stack.state}/nginx/fastcgi.conf";
+      fastcgi_pass nb2_s${(target + 1) % 16};
+    }
+  }` }).start()
+  try {
+    for (const size of [10, 100000, 5000000]) {
+      const x = await request({ port, method: 'POST', path: '/execute', body: { code: `stdout ${'x'.repeat(size)}` } })
+      assert.equal(x.status, 200)
+      assert.equal(textOf(records(x.text)).length, size + 1)
+    }
+    const x = await request({ port, method: 'POST', path: '/execute',
+      body: { code: 'stdout a\nsleep 200\nstdout b\nsleep 200\nstdout c' } })
+    assert.equal(x.parts.filter((p) => p.text.includes('stdout')).length, 3, 'it streams')
+    assert.match(wrong.log('nb2.log'), /POST \/execute 200 77 bytes/)
+  } finally {
+    await wrong.stop()
   }
 })
 

@@ -67,7 +67,8 @@ class Child {
 
 export class Stack {
   // jupyter: 'fake' or 'real'. settings: of nb2.conf. fake: settings of the scripted server.
-  constructor({ jupyter = 'fake', workers = 2, settings = {}, fake = {}, nginx = '' } = {}) {
+  // nginx: a function of the stack that gives more servers for http {}.
+  constructor({ jupyter = 'fake', workers = 2, settings = {}, fake = {}, nginx } = {}) {
     Object.assign(this, { kind: jupyter, workers, settings, fakeSettings: fake, nginxExtra: nginx })
     this.state = fs.mkdtempSync(path.join(os.tmpdir(), 'nb2-'))
     this.run = path.join(this.state, 'run')
@@ -125,7 +126,8 @@ export class Stack {
 
   async startNginx() {
     const dir = path.join(this.state, 'nginx')
-    if (this.nginxExtra) fs.writeFileSync(path.join(dir, 'http.d/test.conf'), this.nginxExtra)
+    if (this.nginxExtra)
+      fs.writeFileSync(path.join(dir, 'http.d/test.conf'), this.nginxExtra(this))
     execFileSync(path.join(top, 'conf/nginx/render'), [dir, `RUN=${this.run}`,
       `LOG=${this.state}/log`, `PORT=${this.port}`, `E2B_PORT=${this.e2bPort}`])
     this.nginx = new Child('nginx', path.join(this.state, 'log/nginx.out'), '/usr/sbin/nginx',
@@ -145,14 +147,17 @@ export class Stack {
   }
 
   log(name) {
-    return fs.readFileSync(path.join(this.state, 'log', name), 'utf8')
+    const file = path.join(this.state, 'log', name)
+    return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
   }
 
   async stop() {
     for (const child of [this.nginx, this.master, this.jupyter])
       await child?.stop()
     await this.fake?.close()
+    const found = /^.*(Sanitizer|runtime error|Assertion).*$[^]{0,3000}/m.exec(this.log('nb2.log'))
     fs.rmSync(this.state, { recursive: true, force: true, maxRetries: 5 })
+    if (found) throw new Error(`the worker's log has: ${found[0]}`)
   }
 
   // Requests on the main listener carry no token unless the test gives one.
