@@ -82,6 +82,13 @@ test('text is text', async () => {
   await idle()
 })
 
+test('numbers are the kernel\'s own, digit for digit', async () => {
+  await run('display({"application/json": {"n": 9007199254740993, "m": 2**70}}, raw=True)')
+  await shows('"n": 9007199254740993')
+  await shows('"m": 1180591620717411303424')
+  await idle()
+})
+
 test('the health line says that it is up', async () => {
   await page.waitForFunction(() => /0\.1\.0/.test(document.querySelector('#health').innerText))
 })

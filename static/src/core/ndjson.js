@@ -3,6 +3,8 @@
  * other separators of Unicode are text.
  */
 
+import { memberText } from "./json.js"
+
 /* Cuts text that comes in pieces into whole lines. */
 export class LineSplitter {
 	#rest = ""
@@ -26,7 +28,12 @@ export class LineSplitter {
 export function recordOf(line) {
 	try {
 		const record = JSON.parse(line)
-		if (record && typeof record === "object" && typeof record.type === "string") return record
+		if (record && typeof record === "object" && typeof record.type === "string") {
+			/* Digits as they came, beside the value that lost some. */
+			const value = record.json === undefined ? null : memberText(line, "json")
+			Object.defineProperty(record, "jsonText", { value, enumerable: false })
+			return record
+		}
 	} catch {
 		// told below
 	}

@@ -2,6 +2,7 @@
  * output.js - records to the blocks that people read. Data reaches the document as
  * text, as a picture, or inside a frame; never as markup.
  */
+import { pretty } from "../core/json.js"
 import { dataUrl, resultForm } from "../core/result.js"
 import { plain, Terminal } from "../core/terminal.js"
 import { frameOf } from "./frame.js"
@@ -34,7 +35,7 @@ const DRAW = {
 	svg: value => picture(blobUrl(String(value), "image/svg+xml"), "SVG output"),
 	png: value => picture(dataUrl("image/png", value), "PNG output"),
 	jpeg: value => picture(dataUrl("image/jpeg", value), "JPEG output"),
-	json: value => pre(JSON.stringify(value, null, 2)),
+	json: (value, record) => pre(pretty(record.jsonText)),
 	pdf: value => {
 		const link = element("a", "", "output.pdf")
 		link.download = "output.pdf"
@@ -115,7 +116,7 @@ export class Output {
 			block.append(place)
 			start()
 		} else if (form !== null) {
-			block.append((DRAW[form] ?? (v => pre(String(v))))(value))
+			block.append((DRAW[form] ?? (v => pre(String(v))))(value, record))
 		}
 		if (others.length) block.append(element("p", "note", `Also here: ${others.join(", ")}`))
 	}

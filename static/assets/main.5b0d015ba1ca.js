@@ -2,9 +2,9 @@
  * main.js - the only file that wires: the form, a run, the records, the health line.
  */
 import { duration } from "./duration.a371fd9e7f36.js"
-import { batches } from "./ndjson.a37b56213e71.js"
+import { batches } from "./ndjson.7685d5b4b8db.js"
 import { authenticate, execute, health, refusal, tokenFromAddress, tokenGet, tokenSet } from "./api.11871fb4ccb8.js"
-import { Output } from "./output.0645faa4b6c4.js"
+import { Output } from "./output.392ddd87412c.js"
 import { GrowingText } from "./text.dac7ba8ef408.js"
 
 const HEALTH_MS = 5000

@@ -2,6 +2,7 @@
  * output.js - records to the blocks that people read. Data reaches the document as
  * text, as a picture, or inside a frame; never as markup.
  */
+import { pretty } from "./json.bfefd2d1c926.js"
 import { dataUrl, resultForm } from "./result.fd803d46e60e.js"
 import { plain, Terminal } from "./terminal.b96601019a65.js"
 import { frameOf } from "./frame.3783f074bb23.js"
@@ -34,7 +35,7 @@ const DRAW = {
 	svg: value => picture(blobUrl(String(value), "image/svg+xml"), "SVG output"),
 	png: value => picture(dataUrl("image/png", value), "PNG output"),
 	jpeg: value => picture(dataUrl("image/jpeg", value), "JPEG output"),
-	json: value => pre(JSON.stringify(value, null, 2)),
+	json: (value, record) => pre(pretty(record.jsonText)),
 	pdf: value => {
 		const link = element("a", "", "output.pdf")
 		link.download = "output.pdf"
@@ -115,7 +116,7 @@ export class Output {
 			block.append(place)
 			start()
 		} else if (form !== null) {
-			block.append((DRAW[form] ?? (v => pre(String(v))))(value))
+			block.append((DRAW[form] ?? (v => pre(String(v))))(value, record))
 		}
 		if (others.length) block.append(element("p", "note", `Also here: ${others.join(", ")}`))
 	}
