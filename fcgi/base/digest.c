@@ -2,6 +2,7 @@
  * digest.c - libcrypto, for two things.
  */
 #include "base/digest.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -21,18 +22,6 @@ void digest_sha256(struct span data, unsigned char out[DIGEST_LEN])
 bool digest_eq(const unsigned char a[DIGEST_LEN], const unsigned char b[DIGEST_LEN])
 {
 	return CRYPTO_memcmp(a, b, DIGEST_LEN) == 0;
-}
-
-/* -1: no hex digit. */
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* ret is touched only when all 64 digits were read. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/hex.h"
 #include "http/conn_int.h"
 
 static const struct {
@@ -185,17 +186,6 @@ void request_set_user(struct request *r, const char *name)
 }
 
 /* ---- query and cookies ----------------------------------------------------------------- */
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* Percent-decoded into the arena. */
 static struct span decode(struct request *r, struct span raw)

@@ -4,6 +4,7 @@
 #include "json/token_int.h"
 
 #include <stdint.h>
+#include "base/hex.h"
 
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
@@ -94,17 +95,6 @@ size_t token_word(struct span s, bool lenient)
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Lone surrogates are units like any other. */
 int token_unit(struct span s)
 {
@@ -113,7 +103,7 @@ int token_unit(struct span s)
 	if (s.len < 6 || s.ptr[0] != '\\' || s.ptr[1] != 'u')
 		return -1;
 	for (int i = 2; i < 6; i++) {
-		int digit = hex_digit(s.ptr[i]);
+		int digit = hex_value(s.ptr[i]);
 
 		if (digit < 0)
 			return -1;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/utf8.h"
+#include "base/hex.h"
 #include "json/emit.h"
 #include "json/scan.h"
 
@@ -26,17 +27,6 @@ static const struct field {
 /* The escapes of a Python string literal that stand for one character. */
 static const char escape_from[] = "\\'\"abfnrtv";
 static const char escape_to[] = "\\'\"\a\b\f\n\r\t\v";
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* \xNN, \uNNNN, \UNNNNNNNN: a scalar value, or -EINVAL. *p stands behind the letter. */
 static int unquote_hex(const char **p, const char *end, size_t digits, struct buf *out)
