@@ -42,7 +42,7 @@ static struct auth_config auth_settings(const struct config *c)
 {
 	return (struct auth_config){ .token_file = *c->token_file ? c->token_file : NULL,
 				     .tokens_file = *c->tokens_file ? c->tokens_file : NULL,
-				     .no_token = !*c->token_file,
+				     .no_token = !*c->token_file && !*c->tokens_file,
 				     .hosts = c->hosts,
 				     .proxies = c->trusted_proxies,
 				     .e2b_open = c->e2b_open };
@@ -99,6 +99,7 @@ static void on_term(void *arg)
 	log_info("stopping");
 	w->app.stopping = true;
 	timer_set(w->limit, STOP_LIMIT_MS);
+	contexts_stop(w->app.contexts);
 	http_server_stop(w->http, on_stopped, w);
 }
 
@@ -190,7 +191,7 @@ static int worker_make(struct worker *w)
 		return -1;
 	contexts_make(w, c);
 	listen_all(w, c);
-	if (!*c->token_file)
+	if (!*c->token_file && !*c->tokens_file)
 		log_warn("no token is asked for on loopback addresses: tokenFile is empty");
 	return 0;
 }

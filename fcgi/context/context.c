@@ -22,6 +22,7 @@
 
 static const struct bridge_ops bridge_ops;
 static void on_timer(void *arg);
+static void on_step(void *arg);
 
 const char *context_id(const struct context *c)
 {
@@ -50,6 +51,7 @@ struct context *context_new(struct sandbox *sb, struct span language, struct spa
 	struct context *c = xcalloc(1, sizeof(*c));
 	char *name;
 
+	assert(!memchr(language.ptr, '\0', language.len)); /* it is a key by its C string */
 	c->magic = CONTEXT_MAGIC;
 	c->sandbox = sb;
 	ids_uuid(c->id);
@@ -59,6 +61,7 @@ struct context *context_new(struct sandbox *sb, struct span language, struct spa
 	list_init(&c->waiters);
 	list_init(&c->queue);
 	c->timer = timer_new(sb->all->loop, on_timer, c);
+	c->step = timer_new(sb->all->loop, on_step, c);
 	c->wish_timer = timer_new(sb->all->loop, run_wish_timer, c);
 	name = xasprintf("nb2-%u-%s", ids_slot(span_str(sb->name)), c->id);
 	c->bridge = bridge_new(sb->all->server, name, &bridge_ops, c);
@@ -95,6 +98,7 @@ void context_free(struct context *c, const char *name, const char *why, loop_fn 
 	bridge_shutdown(c->bridge, done, arg);
 	bridge_free(c->bridge);
 	timer_free(c->timer);
+	timer_free(c->step);
 	timer_free(c->wish_timer);
 	outlog_free(c->late);
 	free(c->language);
@@ -347,9 +351,11 @@ static void on_ready(void *arg, bool fresh)
 
 	CHECK_OBJ(c, CONTEXT_MAGIC);
 	(void)fresh; /* the init snippet finds out by itself, and for certain */
-	c->resetup = c->current != NULL;
+	c->resetup = c->current != NULL || bridge_interrupting(c->bridge);
 	if (c->current)
 		run_reconnected(c);
+	else if (bridge_interrupting(c->bridge))
+		c->phase = CONTEXT_STARTING; /* the set-up must not be hit: see on_interrupted() */
 	else
 		begin_setup(c);
 }
@@ -399,6 +405,12 @@ static void on_interrupted(void *arg)
 	struct context *c = arg;
 
 	CHECK_OBJ(c, CONTEXT_MAGIC);
+	if (c->phase == CONTEXT_STARTING && c->resetup && !c->current &&
+	    bridge_is_ready(c->bridge)) {
+		c->resetup = false;
+		begin_setup(c);
+		return;
+	}
 	context_step(c); /* the next run waited, so that it is not hit */
 }
 
@@ -429,6 +441,19 @@ static const struct bridge_ops bridge_ops = {
 };
 
 /* ---- what others ask for ------------------------------------------------------------------ */
+
+void context_step_soon(struct context *c)
+{
+	timer_set(c->step, 0);
+}
+
+static void on_step(void *arg)
+{
+	struct context *c = arg;
+
+	CHECK_OBJ(c, CONTEXT_MAGIC);
+	context_step(c);
+}
 
 static bool wanted(const struct context *c)
 {
@@ -478,7 +503,7 @@ struct waiter *context_restart(struct context *c, context_fn *fn, void *arg)
 		c->phase = CONTEXT_STARTING;
 		bridge_restart(c->bridge);
 	}
-	context_step(c);
+	context_step_soon(c);
 	return w;
 }
 

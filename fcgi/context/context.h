@@ -40,6 +40,10 @@ struct contexts *contexts_new(struct server *s, const struct contexts_config *c)
  * run until the calls that this makes are answered. */
 void contexts_free(struct contexts *cs);
 
+/* The worker stops: whoever waits gets an answer, runs that were not sent end
+ * with a record. */
+void contexts_stop(struct contexts *cs);
+
 /* Sweep what a former worker of these slots (bits) left in Jupyter. */
 void contexts_sweep(struct contexts *cs, unsigned slots);
 

@@ -29,6 +29,7 @@ struct contexts {
 	struct contexts_config config;
 	struct map *sandboxes;
 	const char *default_cwd; /* "/home/user" where E2B's users' code finds it, else workspace */
+	size_t run_bytes;	 /* code and environment of runs that are not over */
 	unsigned swept;		 /* slots of which nothing unknown may be left */
 };
 
@@ -67,6 +68,7 @@ struct context {
 	struct dir_check *dir; /* a look at cwd on the pool */
 	struct exchange init;
 	unsigned inits;	     /* number of init requests sent: part of their ids */
+	struct timer *step;  /* context_step() from the loop */
 	struct timer *timer; /* ticks of the current run, the limit of init */
 	struct list waiters; /* of creation and restart */
 	/* executions */
@@ -97,6 +99,7 @@ struct run {
 	unsigned wishes;
 	uint64_t began_ms;
 	char base[33];
+	size_t bytes; /* of code and environment */
 	char *code;
 	size_t code_len;
 	struct env_var *vars;
@@ -123,6 +126,8 @@ struct context *context_new(struct sandbox *sb, struct span language, struct spa
 void context_free(struct context *c, const char *name, const char *why, loop_fn *done, void *arg);
 /* Do what can be done now. */
 void context_step(struct context *c);
+/* The same, but not from within. */
+void context_step_soon(struct context *c);
 /* Everything sent is lost: the current run gets this record and the end. */
 void context_lose_current(struct context *c, const char *name, const char *why);
 

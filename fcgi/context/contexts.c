@@ -131,6 +131,28 @@ struct sandbox *contexts_sandbox(struct contexts *cs, struct span name)
 	return sb;
 }
 
+/* Those who wait for this one are told now; what runs ends with its stream. */
+static void context_stop(struct context *c)
+{
+	runs_accept(c);
+	runs_fail(c, "UnexpectedEndOfExecution", "The server is shutting down");
+	waiters_answer(&c->waiters, 503, "The server is shutting down", NULL);
+}
+
+void contexts_stop(struct contexts *cs)
+{
+	struct sandbox *sb;
+	struct context *c;
+	size_t at = 0;
+
+	while ((sb = map_next(cs->sandboxes, &at, NULL)) != NULL) {
+		size_t place = 0;
+
+		while ((c = map_next(sb->contexts, &place, NULL)) != NULL)
+			context_stop(c);
+	}
+}
+
 void contexts_free(struct contexts *cs)
 {
 	struct sandbox *sb;
@@ -223,6 +245,6 @@ struct waiter *sandbox_create(struct sandbox *sb, struct span language, struct s
 		return NULL;
 	c = context_new(sb, language, cwd);
 	w = waiter_add(&c->waiters, fn, arg);
-	context_step(c);
+	context_step_soon(c);
 	return w;
 }

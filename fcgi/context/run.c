@@ -14,6 +14,8 @@
 
 #define CONTENT_MAX ((size_t)150 << 20)
 #define VERIFY_MS 3000 /* of silence: does Jupyter still know the kernel? */
+#define WISH_LATE_MS 2000
+#define QUEUED_BYTES_MAX ((size_t)256 << 20) /* code and environment that wait in a worker */
 #define LATE_MAX ((size_t)1 << 20)
 
 static const char ignored_text[] = "The kernel ignores the interrupt; restart the context";
@@ -38,6 +40,7 @@ static void run_over(struct run *r)
 	struct context *c = r->ctx;
 
 	r->ctx = NULL;
+	c->sandbox->all->run_bytes -= r->bytes;
 	if (c->current == r) {
 		c->current = NULL;
 		c->stuck = false;
@@ -62,6 +65,7 @@ static void vars_copy(struct run *r, struct env_vars vars)
 	if (vars.n == 0)
 		return;
 	r->vars = xmalloc(bytes);
+	r->bytes = bytes;
 	r->n_vars = vars.n;
 	p = (char *)(r->vars + vars.n);
 	for (size_t i = 0; i < vars.n; i++) {
@@ -115,7 +119,8 @@ struct run *context_run(struct context *c, const struct run_request *q, const st
 {
 	struct run *r;
 
-	if (c->queued >= c->sandbox->all->config.max_queued)
+	if (c->queued >= c->sandbox->all->config.max_queued ||
+	    c->sandbox->all->run_bytes > QUEUED_BYTES_MAX)
 		return NULL;
 	r = xcalloc(1, sizeof(*r));
 	r->magic = RUN_MAGIC;
@@ -127,6 +132,8 @@ struct run *context_run(struct context *c, const struct run_request *q, const st
 	r->code_len = q->code.len;
 	r->late_output = q->late_output;
 	vars_copy(r, q->vars);
+	r->bytes += r->code_len;
+	c->sandbox->all->run_bytes += r->bytes;
 	ids_hex(r->base, 16);
 	r->log = outlog_new();
 	outlog_open(r->log, &r->cursor);
@@ -179,12 +186,16 @@ void run_wish_timer(void *arg)
 	CHECK_OBJ(c, CONTEXT_MAGIC);
 	if (!r || !r->wished)
 		return;
-	n = r->wishes++;
+	n = r->wishes;
 	if (n > ARRAY_LEN(wish_pauses)) {
 		wish_ignored(c);
 		return;
 	}
-	bridge_interrupt(c->bridge);
+	if (!bridge_interrupt(c->bridge)) {
+		timer_set(c->wish_timer, wish_pauses[0]); /* the last one is still under way */
+		return;
+	}
+	r->wishes++;
 	timer_set(c->wish_timer, n < ARRAY_LEN(wish_pauses) ?
 					 wish_pauses[n] :
 					 1000ull * c->sandbox->all->config.interrupt_grace_s);
@@ -284,19 +295,32 @@ static int send_user(struct run *r)
 	return 0;
 }
 
+static void take_line(struct outlog *log, struct span line)
+{
+	struct buf *b = outlog_line_begin(log);
+
+	buf_span_append(b, line);
+	buf_putc(b, '\n');
+	outlog_line_end(log);
+}
+
 /* What came too late for the run before, if this one wants it. */
 static void take_late(struct run *r)
 {
 	struct context *c = r->ctx;
+	struct buf all = BUF_INIT(2 * LATE_MAX);
 	struct outlog_cursor cursor;
+	struct span rest;
 
 	if (!c->late)
 		return;
 	if (r->late_output) {
 		outlog_open(c->late, &cursor);
-		outlog_read(&cursor, outlog_line_begin(r->log), SIZE_MAX);
-		outlog_line_end(r->log);
+		outlog_read(&cursor, &all, SIZE_MAX);
 		outlog_cursor_close(&cursor);
+		for (rest = buf_span(&all); rest.len > 0;)
+			take_line(r->log, span_cut(&rest, '\n'));
+		buf_free(&all);
 	}
 	outlog_free(c->late);
 	c->late = NULL;
@@ -380,6 +404,8 @@ static void run_do(struct run *r, unsigned todo)
 /* Output after its run's end: kept for the next run, within bounds. */
 static void late_output(struct context *c, const struct jupyter_msg *m)
 {
+	if (m->type != MSG_STREAM && m->type != MSG_DISPLAY_DATA && m->type != MSG_EXECUTE_RESULT)
+		return;
 	if (!c->late) {
 		c->late = outlog_new();
 		record_sink_init(&c->late_sink, c->late, LATE_MAX);
@@ -416,7 +442,9 @@ void run_oversize(struct context *c, struct span parent_id, size_t size)
 	struct run *r = c->current;
 	char text[160];
 
-	if (!r || r->e.ended || !span_is(parent_id, r->e.x[EXCHANGE_USER].msg_id))
+	/* In the legacy framing the parent stands behind what was dropped. */
+	if (!r || r->e.ended ||
+	    (parent_id.len > 0 && !span_is(parent_id, r->e.x[EXCHANGE_USER].msg_id)))
 		return;
 	snprintf(text, sizeof(text),
 		 "The kernel sent one message of %zu bytes, which is more than is allowed", size);
@@ -461,6 +489,15 @@ static void run_limit(struct run *r, uint64_t now)
 	run_output(r);
 }
 
+/* The message that says the kernel has begun may be lost. Long after the code
+ * was sent a signal can hit nothing that stands before it. */
+static void run_wish_late(struct run *r, uint64_t now)
+{
+	if (r->wished && r->wishes == 0 && r->e.user_sent && !r->unsent &&
+	    now - r->e.heard_ms >= WISH_LATE_MS)
+		run_wish_timer(r->ctx);
+}
+
 void run_tick(struct context *c)
 {
 	struct run *r = c->current;
@@ -472,6 +509,10 @@ void run_tick(struct context *c)
 		c->verified_ms = now;
 		bridge_verify(c->bridge);
 	}
+	run_wish_late(r, now);
+	/* Without a connection a fence proves nothing; one is sent when it is back. */
+	if (c->current != r || !bridge_is_ready(c->bridge))
+		return;
 	todo = execution_tick(&r->e, now);
 	if (todo)
 		run_do(r, todo);

@@ -410,12 +410,7 @@ bool auth_same_origin(struct request *r)
 	return rest.len > 0 && span_ieq(rest, host);
 }
 
-bool auth_e2b_open(const struct auth *a)
+bool auth_open(const struct auth *a, const struct request *r)
 {
-	return a->e2b_open;
-}
-
-bool auth_on_e2b(const struct request *r)
-{
-	return span_is(request_span(r, "NB2_LISTENER"), "e2b");
+	return a->e2b_open && span_is(request_span(r, "NB2_LISTENER"), "e2b") && on_loopback(r);
 }

@@ -60,10 +60,8 @@ bool auth_host_ok(const struct auth *a, struct request *r);
  * site (foreign Origin, or Sec-Fetch-Site other than same-origin or none). */
 bool auth_same_origin(struct request *r);
 
-/* Does the "e2b" listener take requests without a token? */
-bool auth_e2b_open(const struct auth *a);
-
-/* Did nginx mark it as coming in by the E2B listener (NB2_LISTENER=e2b)? */
-bool auth_on_e2b(const struct request *r);
+/* Did it come in by the listener that asks for no token: the one nginx marks
+ * NB2_LISTENER=e2b, if that is open, and on a loopback address? */
+bool auth_open(const struct auth *a, const struct request *r);
 
 #endif

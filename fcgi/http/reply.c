@@ -124,6 +124,8 @@ void stream_open(struct request *r, int status, const char *ctype, const struct 
 	r->last_out_ms = loop_now(r->server->loop);
 	write_stdout(r, buf_span(&out), false);
 	buf_free(&out);
+	if (r->server->stopping && ops->closing)
+		ops->closing(arg);
 	stream_wake(r);
 }
 

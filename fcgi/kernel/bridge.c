@@ -29,6 +29,9 @@
 #define PROBE_MS 100
 #define PROBE_SHELL_EVERY 10 /* every tenth probe goes to shell as well */
 #define RETRY_MS 200
+#define PROBE_SLOW_MS 1000 /* of a kernel that is busy and mute on control */
+#define PROBES_A_CHECK 30  /* is it still there at all? */
+#define VERIFY_MS 3000
 #define POLL_MS 1000 /* is a kernel that does not open still there? */
 
 enum bridge_state { REST, STARTING, OPENING, PROBING, READY, CHECKING, RESTARTING };
@@ -53,6 +56,7 @@ struct bridge {
 	uint64_t deadline; /* loop time: give up; 0 = never */
 	unsigned probes;
 	unsigned starts;
+	uint64_t unheard_ms; /* loop time since when the server answers nothing; 0: it does */
 };
 
 static void state_open(struct bridge *b);
@@ -103,6 +107,7 @@ static void let_go(struct bridge *b)
 	timer_clear(b->timer);
 	session_abandon(b->making);
 	b->making = NULL;
+	b->unheard_ms = 0;
 	b->state = REST;
 }
 
@@ -192,7 +197,9 @@ static void probe(struct bridge *b)
 	bridge_send(b, JUPYTER_CONTROL, "kernel_info_request", id, SPAN_NONE, SPAN_LIT("{}"));
 	if (b->probes % PROBE_SHELL_EVERY == 0)
 		bridge_send(b, JUPYTER_SHELL, "kernel_info_request", id, SPAN_NONE, SPAN_LIT("{}"));
-	timer_set(b->timer, PROBE_MS);
+	if (b->probes % PROBES_A_CHECK == 0)
+		bridge_verify(b);
+	timer_set(b->timer, b->fresh || b->probes < PROBES_A_CHECK ? PROBE_MS : PROBE_SLOW_MS);
 }
 
 static void state_probe(struct bridge *b)
@@ -245,6 +252,7 @@ static void on_message(void *arg, struct span frame, bool binary)
 	int r;
 
 	CHECK_OBJ(b, BRIDGE_MAGIC);
+	b->unheard_ms = 0;
 	r = b->v1 ? jupyter_v1_parse(frame, &m) : jupyter_legacy_parse(frame, binary, &m);
 	if (r != 0) {
 		log_warn("%s: a frame of %zu bytes that is no Jupyter message", b->name, frame.len);
@@ -331,6 +339,17 @@ static void state_open(struct bridge *b)
 
 /* ---- is it there? ------------------------------------------------------------ */
 
+/* A server that takes what we send and answers nothing is as good as away. */
+static void check_heard(struct bridge *b, int err)
+{
+	if (err == 0)
+		b->unheard_ms = 0;
+	else if (b->unheard_ms == 0)
+		b->unheard_ms = now_ms(b);
+	else if (now_ms(b) - b->unheard_ms >= 1000ull * server_config(b->server)->reconnect_s)
+		fail(b, BRIDGE_UNREACHABLE, "the Jupyter server does not answer");
+}
+
 static void on_checked(void *arg, const struct httpc_response *res)
 {
 	struct bridge *b = arg;
@@ -344,8 +363,10 @@ static void on_checked(void *arg, const struct httpc_response *res)
 			died(b, "the kernel is gone: the Jupyter server no longer knows it");
 		return;
 	}
-	if (b->state != CHECKING)
-		return; /* only asked whether it is still there */
+	if (b->state != CHECKING) {
+		check_heard(b, res->err); /* only asked whether it is still there */
+		return;
+	}
 	if (res->err == 0 && res->status == 200)
 		state_open(b);
 	else
@@ -363,8 +384,13 @@ static void check_send(struct bridge *b)
 
 void bridge_verify(struct bridge *b)
 {
-	if (b->state == READY && !b->call)
-		check_send(b);
+	char *path;
+
+	if ((b->state != READY && b->state != PROBING) || b->call)
+		return;
+	path = xasprintf("/api/kernels/%s", b->kernel_id);
+	b->call = server_call_within(b->server, VERIFY_MS, "GET", path, SPAN_NONE, on_checked, b);
+	free(path);
 }
 
 static void state_check(struct bridge *b)
@@ -488,15 +514,16 @@ static void on_interrupted(void *arg, const struct httpc_response *res)
 	b->ops->interrupted(b->arg);
 }
 
-void bridge_interrupt(struct bridge *b)
+bool bridge_interrupt(struct bridge *b)
 {
 	char *path;
 
 	if (!b->kernel_id || b->interrupt)
-		return;
+		return false;
 	path = xasprintf("/api/kernels/%s/interrupt", b->kernel_id);
 	b->interrupt = server_call(b->server, "POST", path, SPAN_LIT("{}"), on_interrupted, b);
 	free(path);
+	return true;
 }
 
 bool bridge_interrupting(const struct bridge *b)

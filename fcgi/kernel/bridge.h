@@ -62,8 +62,9 @@ void bridge_restart(struct bridge *b);
 /* End the kernel and rest; done(arg) when the server has said so (also if it
  * failed to; also after bridge_free()), never from within. done may be NULL. */
 void bridge_shutdown(struct bridge *b, loop_fn *done, void *arg);
-/* Ask Jupyter to interrupt the process; nothing is promised. */
-void bridge_interrupt(struct bridge *b);
+/* Ask Jupyter to interrupt the process; nothing is promised. false: it was not
+ * asked, since the last request is still under way or there is no kernel. */
+bool bridge_interrupt(struct bridge *b);
 /* One is on its way: what is sent now it may hit. interrupted() follows. */
 bool bridge_interrupting(const struct bridge *b);
 

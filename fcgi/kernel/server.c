@@ -181,6 +181,13 @@ struct span server_relative(const struct server *s, struct span cwd)
 struct httpc_call *server_call(struct server *s, const char *method, const char *path,
 			       struct span body, httpc_done_fn *done, void *arg)
 {
+	return server_call_within(s, CALL_MS, method, path, body, done, arg);
+}
+
+struct httpc_call *server_call_within(struct server *s, unsigned ms, const char *method,
+				      const char *path, struct span body, httpc_done_fn *done,
+				      void *arg)
+{
 	const char *header[4] = { 0 };
 	struct httpc_call *call;
 	char *url = xasprintf("%s%s%s", s->origin, s->base, path);
@@ -198,7 +205,7 @@ struct httpc_call *server_call(struct server *s, const char *method, const char 
 						   .unix_path = s->unix_path,
 						   .header = header,
 						   .body = body,
-						   .timeout_ms = CALL_MS,
+						   .timeout_ms = ms,
 						   .max_body = ANSWER_MAX },
 			  done, arg);
 	free(url);

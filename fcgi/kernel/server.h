@@ -38,6 +38,11 @@ const struct server_config *server_config(const struct server *s);
 struct httpc_call *server_call(struct server *s, const char *method, const char *path,
 			       struct span body, httpc_done_fn *done, void *arg);
 
+/* The same with a time limit of its own. */
+struct httpc_call *server_call_within(struct server *s, unsigned ms, const char *method,
+				      const char *path, struct span body, httpc_done_fn *done,
+				      void *arg);
+
 /* Open a kernel's channels. */
 struct ws *server_channels(struct server *s, const char *kernel_id, const char *session_id,
 			   const struct ws_ops *ops, void *arg);

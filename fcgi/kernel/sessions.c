@@ -6,6 +6,7 @@
  */
 #include "kernel/sessions.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,8 @@
 #include "json/emit.h"
 #include "json/scan.h"
 
+#define MARGIN_MS 5000
+#define HUNT_MS 120000
 #define BODY_MAX ((size_t)64 << 10)
 
 /* ---- the end ------------------------------------------------------------------ */
@@ -73,6 +76,7 @@ struct session_making {
 	struct server *server;
 	session_made_fn *fn; /* NULL: abandoned */
 	void *arg;
+	char *name;
 };
 
 void session_abandon(struct session_making *m)
@@ -89,6 +93,8 @@ static void answer_why(const struct httpc_response *res, struct buf *out)
 	if (json_string_decode(message, JSON_LONE_REPLACE, out) != 0 || out->len == 0)
 		buf_printf(out, "Jupyter answered %d", res->status);
 }
+
+static void hunt(struct server *s, const char *name);
 
 static void on_made(void *arg, const struct httpc_response *res)
 {
@@ -112,6 +118,9 @@ static void on_made(void *arg, const struct httpc_response *res)
 		free(id);
 	}
 	buf_free(&why);
+	if (res->err != 0 && res->err != -ECANCELED && res->err != -ECONNREFUSED)
+		hunt(m->server, m->name);
+	free(m->name);
 	free(m);
 }
 
@@ -135,7 +144,9 @@ struct session_making *session_make(struct server *s, const char *kernelspec, st
 	buf_puts(&body, ",\"kernel\":{\"name\":");
 	json_text_emit(&body, span_str(kernelspec));
 	buf_puts(&body, "}}");
-	server_call(s, "POST", "/api/sessions", buf_span(&body), on_made, m);
+	m->name = xstrdup(name);
+	server_call_within(s, 1000 * server_config(s)->kernel_start_s + MARGIN_MS, "POST",
+			   "/api/sessions", buf_span(&body), on_made, m);
 	buf_free(&body);
 	buf_free(&path);
 	return m;
@@ -147,17 +158,22 @@ struct sweep {
 	struct server *server;
 	session_keep_fn *keep;
 	void *arg;
+	char *name; /* only the session of this name; keep is not asked */
 };
+
+static struct span last_segment(struct span path)
+{
+	const char *slash = memrchr(path.ptr, '/', path.len);
+
+	return slash ? span_of(slash + 1, path.len - (size_t)(slash + 1 - path.ptr)) : path;
+}
 
 /* nb2-<slot>-<id>.<n> as the last segment of path. */
 static bool sweep_parse(struct span path, unsigned *ret_slot, struct span *ret_id)
 {
-	const char *slash = memrchr(path.ptr, '/', path.len);
-	struct span rest = path;
+	struct span rest = last_segment(path);
 	unsigned long long slot;
 
-	if (slash)
-		rest = span_of(slash + 1, path.len - (size_t)(slash + 1 - path.ptr));
 	if (!span_starts(rest, "nb2-"))
 		return false;
 	rest = span_of(rest.ptr + 4, rest.len - 4);
@@ -168,17 +184,24 @@ static bool sweep_parse(struct span path, unsigned *ret_slot, struct span *ret_i
 	return true;
 }
 
+static bool sweep_wants(const struct sweep *sw, struct span path)
+{
+	struct span id;
+	unsigned slot;
+
+	if (sw->name)
+		return span_is(last_segment(path), sw->name);
+	return sweep_parse(path, &slot, &id) && !sw->keep(sw->arg, slot, id);
+}
+
 static void sweep_item(struct sweep *sw, struct span item)
 {
 	struct buf path = BUF_INIT(8192);
 	struct span session = json_plain(json_get(item, "id"));
-	struct span id;
-	unsigned slot;
 	char *text;
 
 	if (json_string_decode(json_get(item, "path"), JSON_LONE_REPLACE, &path) == 0 &&
-	    session.len > 0 && sweep_parse(buf_span(&path), &slot, &id) &&
-	    !sw->keep(sw->arg, slot, id)) {
+	    session.len > 0 && sweep_wants(sw, buf_span(&path))) {
 		text = xstrndup(session.ptr, session.len);
 		log_info("jupyter: ending a session that a former worker left: %s", text);
 		session_end(sw->server, text, NULL, NULL);
@@ -198,7 +221,19 @@ static void sweep_listed(void *arg, const struct httpc_response *res)
 		while (json_iter_next(&it, NULL, &item))
 			sweep_item(sw, item);
 	}
+	free(sw->name);
 	free(sw);
+}
+
+/* Making it was given up on, but the server may come to it yet: what is asked
+ * for now is answered after that. */
+static void hunt(struct server *s, const char *name)
+{
+	struct sweep *sw = xcalloc(1, sizeof(*sw));
+
+	sw->server = s;
+	sw->name = xstrdup(name);
+	server_call_within(s, HUNT_MS, "GET", "/api/sessions", SPAN_NONE, sweep_listed, sw);
 }
 
 void sessions_sweep(struct server *s, session_keep_fn *keep, void *arg)

@@ -12,7 +12,9 @@
 #include "json/scan.h"
 
 #define DETAIL_MAX ((size_t)1 << 20)
-#define ECHO_MAX 1024 /* of a wrong input, in the answer */
+#define LANGUAGE_MAX 64
+#define ENV_MAX ((size_t)4 << 20) /* names and values of one request */
+#define ECHO_MAX 1024		  /* of a wrong input, in the answer */
 
 struct faults {
 	struct buf detail;
@@ -133,20 +135,40 @@ static void field_bool(struct faults *f, struct span object, const char *name, b
 	buf_free(&where);
 }
 
-/* A name as clients write it to the canonical one; "" counts as absent. */
-static void language_canonical(struct request *r, struct span *language)
+/* Printable ASCII and short: it becomes a key, and part of an answer. */
+static bool language_ok(struct span language)
+{
+	if (language.len > LANGUAGE_MAX)
+		return false;
+	for (size_t i = 0; i < language.len; i++) {
+		if (language.ptr[i] < 0x20 || language.ptr[i] > 0x7e || language.ptr[i] == '"' ||
+		    language.ptr[i] == '\\')
+			return false;
+	}
+	return true;
+}
+
+/* A name as clients write it to the canonical one; "" counts as absent. 0, or
+ * the answer is given. */
+static int language_canonical(struct request *r, struct span *language)
 {
 	struct buf name = BUF_INIT(4096);
 	char *copy;
 
 	if (language->len == 0) {
 		*language = SPAN_NONE;
-		return;
+		return 0;
+	}
+	if (!language_ok(*language)) {
+		reply_text(r, 400, "language: a name has at most %d printable ASCII characters",
+			   LANGUAGE_MAX);
+		return -EINVAL;
 	}
 	lang_name(*language, &name);
 	copy = arena_span_dup(request_arena(r), buf_span(&name));
 	*language = copy ? span_of(copy, name.len) : SPAN_NONE;
 	buf_free(&name);
+	return 0;
 }
 
 /* ---- env_vars ------------------------------------------------------------------------ */
@@ -155,6 +177,7 @@ struct env_reader {
 	struct request *r;
 	struct env_var *v;
 	size_t n;
+	size_t bytes;
 	const char *bad; /* a sentence for a 400 */
 	struct span bad_name;
 };
@@ -188,6 +211,7 @@ static void env_add(struct env_reader *e, struct span key, struct span value)
 		e->bad = "has a value with a NUL or a lone surrogate";
 		e->bad_name = key;
 	} else {
+		e->bytes += name_len + value_len;
 		e->v[e->n].name = span_of(name, name_len);
 		e->v[e->n++].value = span_of(text, value_len);
 	}
@@ -275,6 +299,10 @@ int e2b_execute_read(struct request *r, size_t max_code, struct e2b_execute *ret
 		return -EINVAL;
 	if (env.bad)
 		return env_refuse(r, &env);
+	if (env.bytes > ENV_MAX) {
+		reply_text(r, 413, "env_vars are larger than %zu bytes", ENV_MAX);
+		return -EFBIG;
+	}
 	if (x.code.len > max_code) {
 		reply_text(r, 413, "The code is larger than %zu bytes", max_code);
 		return -EFBIG;
@@ -285,7 +313,8 @@ int e2b_execute_read(struct request *r, size_t max_code, struct e2b_execute *ret
 	}
 	if (x.context_id.len == 0)
 		x.context_id = SPAN_NONE;
-	language_canonical(r, &x.language);
+	if (language_canonical(r, &x.language) != 0)
+		return -EINVAL;
 	x.vars = (struct env_vars){ env.v, env.n };
 	*ret = x;
 	return 0;
@@ -303,7 +332,8 @@ int e2b_create_read(struct request *r, struct e2b_create *ret)
 	}
 	if (faults_answer(r, &f) != 0)
 		return -EINVAL;
-	language_canonical(r, &x.language);
+	if (language_canonical(r, &x.language) != 0)
+		return -EINVAL;
 	if (x.language.len == 0)
 		x.language = SPAN_LIT("python");
 	if (!span_absent(x.cwd) &&

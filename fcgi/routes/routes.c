@@ -175,7 +175,7 @@ struct sandbox *route_sandbox(struct app *app, struct request *r)
 /* The open listener: no token, so no other site's page may use it. */
 static bool open_listener(const struct app *app, struct request *r)
 {
-	return auth_on_e2b(r) && auth_e2b_open(app->auth);
+	return auth_open(app->auth, r);
 }
 
 /* A token that is good, before anything of the body is looked at. */
@@ -193,6 +193,8 @@ static bool allowed(struct app *app, struct request *r, unsigned need, struct sp
 		return false;
 	}
 	err = auth_check(app->auth, r, sid, &user);
+	if (err == 0 && user->read_only && !(request_method(r) & (HTTP_GET | HTTP_HEAD)))
+		err = -EPERM;
 	if (err == 0) {
 		request_set_user(r, user->name);
 		return true;
@@ -204,10 +206,10 @@ static bool allowed(struct app *app, struct request *r, unsigned need, struct sp
 	return false;
 }
 
-/* Tokens of a team name the sessions they may use. */
+/* Tokens of a team name the sessions, and so the sandboxes, that they may use. */
 static bool sid_allowed(struct app *app, struct request *r, unsigned need, struct span sid)
 {
-	return !(need & NEED_SID) || allowed(app, r, need, sid);
+	return !(need & (NEED_SID | NEED_SANDBOX)) || allowed(app, r, need, sid);
 }
 
 const struct auth_user *app_user(const struct app *app, struct request *r)

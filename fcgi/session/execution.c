@@ -322,7 +322,7 @@ static void prove_earlier(struct execution *e, int n, enum jupyter_channel chann
 static void on_fence(struct execution *e, const struct jupyter_msg *m)
 {
 	struct exchange *user = &e->x[EXCHANGE_USER];
-	bool lost = e->user_sent && !user->idle;
+	bool lost = e->fence.roles > EXCHANGE_USER && e->user_sent && !user->idle;
 
 	if (m->type == MSG_KERNEL_INFO_REPLY) {
 		prove_earlier(e, e->fence.roles, JUPYTER_SHELL);
@@ -373,8 +373,9 @@ static unsigned fence_send(struct execution *e, uint64_t now_ms)
 
 	e->fence.tries++;
 	e->fence.roles = e->user_sent ? EXCHANGE_ROLES : EXCHANGE_USER;
-	snprintf(e->fence.msg_id, MSG_ID_MAX, "%.*s-f%u%u", base, e->x[EXCHANGE_USER].msg_id,
-		 e->redone % 10, e->fence.tries % 10);
+	/* Never an id twice: an old fence's answer must not pass for this one's. */
+	snprintf(e->fence.msg_id, MSG_ID_MAX, "%.*s-f%u", base, e->x[EXCHANGE_USER].msg_id,
+		 ++e->fences % 1000000);
 	e->heard_ms = now_ms;
 	return EXECUTION_FENCE;
 }

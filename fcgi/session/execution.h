@@ -53,6 +53,7 @@ struct execution {
 	struct execution_fence fence;
 	struct record_sink sink;
 	uint64_t heard_ms; /* when anything of it last came, or it was sent */
+	unsigned fences;   /* sent so far */
 	unsigned redone;   /* clean-ups sent again */
 	bool updates;	   /* stream_updates: display updates and clears are wanted */
 	bool sent;

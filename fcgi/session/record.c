@@ -24,7 +24,7 @@ static const char *const stream_names[] = { "stdout", "stderr" };
 
 void record_sink_init(struct record_sink *s, struct outlog *log, size_t limit)
 {
-	*s = (struct record_sink){ .log = log, .limit = limit };
+	*s = (struct record_sink){ .log = log, .limit = limit, .base = outlog_bytes(log) };
 }
 
 struct span record_keepalive(void)
@@ -106,13 +106,15 @@ static void sink_cut(struct record_sink *s)
 /* May n more bytes of output be written? */
 static bool sink_take(struct record_sink *s, size_t n)
 {
+	/* What was written counts as it was written: tiny outputs make long records. */
+	uint64_t spent = outlog_bytes(s->log) - s->base;
+
 	if (s->cut)
 		return false;
-	if (n > s->limit - s->spent) {
+	if (spent > s->limit || n > s->limit - spent) {
 		sink_cut(s);
 		return false;
 	}
-	s->spent += n;
 	return true;
 }
 

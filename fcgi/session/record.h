@@ -23,8 +23,8 @@ enum record_stream { RECORD_STDOUT, RECORD_STDERR };
 /* Where an execution's records go, and how much may. */
 struct record_sink {
 	struct outlog *log; /* borrowed */
-	size_t limit;	    /* bytes of output; past it one notice, then silence */
-	size_t spent;
+	size_t limit;	    /* bytes of records; past it one notice, then silence */
+	uint64_t base;	    /* bytes in the log when it began */
 	bool cut;
 	/* The last record, if it is a stream's: what can be joined. */
 	bool joinable;

@@ -70,6 +70,15 @@ test('a language without a kernel says what there is', async () => {
   assert.ok(!listed.some((c) => c.language === 'cobol'))
 })
 
+test('a language that is no name is refused, and refused again', async () => {
+  for (const language of ['nope\0x', 'python\0x', 'nope\0x', 'a"b', '\u4e2d', 'x'.repeat(65)])
+    for (const where of ['/execute', '/contexts']) {
+      const x = await s.e2b('POST', where, { code: '1', language })
+      assert.equal(x.status, 400, language)
+      assert.match(x.text, /^language: /)
+    }
+})
+
 test('python under its other names', async () => {
   for (const language of ['Python', ' python ', 'PYTHON'])
     assert.equal((await post({ code: 'result 1', language })).status, 200)
@@ -233,11 +242,33 @@ test('a tokens file: people, the sessions they may use, read again on SIGHUP', a
     team.master.process.kill('SIGHUP')
     const { until } = await import('./stack.mjs')
     await until(() => ask('token-of-bob-0123456789'), 5000, 'the new token')
+    const as = (token, sandbox, method = 'GET') => team.get(method === 'GET' ? '/contexts' : '/execute', { method,
+      body: method === 'GET' ? undefined : { code: 'result 1' },
+      headers: { 'x-nb2-token': token, 'E2b-Sandbox-Id': sandbox } }).then((x) => x.status)
+    assert.equal(await as('token-of-ann-0123456789', 'ann-1', 'POST'), 200)
+    assert.equal(await as('token-of-ann-0123456789', 'bob-1', 'POST'), 403)
+    assert.equal(await as('token-of-bob-0123456789', 'bob-1', 'GET'), 200)
+    assert.equal(await as('token-of-bob-0123456789', 'bob-1', 'POST'), 403, 'read-only')
     fs.writeFileSync(file, 'broken line\n')
     team.master.process.kill('SIGHUP')
     await until(() => team.log('nb2.log').includes('tokens:1: a line is'), 5000, 'the fault in the log')
     assert.equal(await ask('token-of-ann-0123456789'), true, 'the old ones stay in force')
   } finally {
     await team.stop()
+  }
+})
+
+test('a tokens file alone is asked for on loopback too; no token at all is said loudly', async () => {
+  const sha = (t) => execFileSync('sha256sum', { input: t }).toString().slice(0, 64)
+  const file = `${s.state}/alone`
+  fs.writeFileSync(file, `ann ${sha('token-of-ann-0123456789')} .*\n`, { mode: 0o600 })
+  for (const [settings, status] of [[{ tokenFile: '', tokensFile: file }, 401], [{ tokenFile: '' }, 200]]) {
+    const alone = await new Stack({ workers: 1, settings }).start()
+    try {
+      assert.equal((await alone.get('/contexts')).status, status)
+      assert.equal(/no token is asked for/.test(alone.log('nb2.log')), status === 200)
+    } finally {
+      await alone.stop()
+    }
   }
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { Stack, only, records, textOf } from './stack.mjs'
+import { Stack, only, records, textOf, until } from './stack.mjs'
 
 let s
 before(async () => {
@@ -209,11 +209,112 @@ test('output after a restart is complete: nothing is sent before the probe', asy
   }
 })
 
+test('late messages that write nothing, and a run that asks for late output', async () => {
+  for (const type of ['update_display_data', 'clear_output', 'status', 'comm_msg']) {
+    const all = await run('result 1', `late 30 x`)
+    whole(all)
+    const id = [...s.fake.log({ kind: 'message', msg_type: 'execute_request' })].filter((e) => !e.silent).at(-1).msg_id
+    await run(`raw ${JSON.stringify({ msg_type: type, content: {}, parent_header: { msg_id: id } })}`)
+    const next = await s.execute('result 2', { late_output: true })
+    whole(next)
+    assert.equal(only(next, 'result')[0].text, '2')
+  }
+})
+
+test('the message that it began is lost, then the client leaves: interrupted all the same', async () => {
+  const x = s.e2bOpen('/execute', { code: 'lose busy execute_input\nwait never' })
+  await s.fake.wait({ kind: 'waiting' }, 1, 5000)
+  await x.leave()
+  const all = await s.execute('result 2', {}, { ms: 15000 })
+  assert.equal(only(all, 'result')[0].text, '2')
+})
+
+test('a server that takes everything and answers nothing: it ends', { timeout: 60000 }, async () => {
+  const mute = await new Stack({ workers: 1, settings: { reconnectS: 2, keepaliveS: 1 } }).start()
+  try {
+    const x = mute.e2bOpen('/execute', { code: 'stdout a\nhang' })
+    await x.has('"a\\n"')
+    mute.fake.control({ mute: true })
+    const all = records((await x.whole()).text)
+    whole(all)
+    assert.deepEqual(errors(all), ['UnexpectedEndOfExecution'])
+    mute.fake.control({ mute: false })
+    assert.equal(only(await mute.execute('result 1'), 'result')[0].text, '1')
+  } finally {
+    await mute.stop()
+  }
+})
+
+test('deaf on control, reconnected, then deleted by somebody else: it ends', { timeout: 60000 }, async () => {
+  const o = { headers: { 'E2b-Sandbox-Id': 'deafgone' } }
+  const x = s.e2bOpen('/execute', { code: 'stdout a\nhang-hard' }, o)
+  await x.has('"a\\n"')
+  s.fake.control({ deafControl: -1 })
+  s.fake.control({ do: 'drop-socket' })
+  await s.fake.wait({ kind: 'open' }, 1, 5000)
+  s.fake.control({ do: 'forget' })
+  const all = records((await x.whole()).text)
+  whole(all)
+  assert.deepEqual(errors(all), ['KernelDied'])
+})
+
+test('the server stays away for a while after the reply: the rest is waited for, and whole', { timeout: 60000 }, async () => {
+  const far = await new Stack({ workers: 1, settings: { reconnectS: 20, keepaliveS: 1 }, fake: { iopubDelayMs: 0 } }).start()
+  try {
+    await far.execute('result 0')
+    far.fake.control({ iopubDelayMs: 2500 })
+    const x = far.e2bOpen('/execute', { code: 'stdout a\nstdout b\nresult 1' })
+    await x.head()
+    await far.fake.wait({ kind: 'message', msg_type: 'execute_request', silent: false }, 2, 5000)
+    far.fake.control({ refuseHandshakes: 30 })
+    far.fake.control({ do: 'drop-socket' })
+    const all = records((await x.whole()).text)
+    whole(all)
+    assert.equal(textOf(all), 'a\nb\n')
+    assert.equal(only(all, 'result')[0].text, '1')
+  } finally {
+    await far.stop()
+  }
+})
+
+test('a set-up that takes long costs no notice', { timeout: 40000 }, async () => {
+  s.fake.control({ silentMs: 11500 })
+  const all = await s.execute('result 1', { env_vars: { A: '1' } }, { headers: { 'E2b-Sandbox-Id': 'default' } })
+  s.fake.control({ silentMs: 0 })
+  whole(all)
+  assert.equal(textOf(all, 'stderr'), '')
+})
+
+test('a creation that timed out leaves no kernel behind', { timeout: 60000 }, async () => {
+  const slow = await new Stack({ workers: 1, settings: { kernelStartS: 1 } }).start()
+  try {
+    await slow.e2b('GET', '/contexts') // the kernelspecs are known: the next call makes the session
+    slow.fake.control({ stallMs: 7500 })
+    const made = await slow.e2b('POST', '/contexts', {})
+    assert.equal(made.status, 500)
+    await until(() => slow.fake.log({ kind: 'rest', method: 'DELETE' }).length > 0 &&
+      slow.fake.state().sessions.length === 0, 20000, 'the end of the session that came late')
+  } finally {
+    await slow.stop()
+  }
+})
+
+test('tiny outputs count as the records they make', async () => {
+  const lines = []
+  for (let i = 0; i < 60000; i++) lines.push(i % 2 ? 'stderr "x"' : 'stdout "x"')
+  const answer = await s.e2b('POST', '/execute', { code: lines.join('\n') })
+  assert.ok(answer.body.length < 4194304 + 8192, `${answer.body.length}`)
+  assert.match(answer.text, /output limit of 4194304 bytes/)
+})
+
 test('legacy framing', async () => {
   const legacy = await new Stack({ workers: 1, fake: { legacyOnly: true } }).start()
   try {
     const all = await legacy.execute('stdout \u4e2d\nresult 2', { env_vars: { A: '1' } })
     assert.deepEqual(types(all), ['number_of_executions', 'stdout', 'result', 'end_of_execution'])
+    const big = await legacy.execute('stdout a\nbig 70000000\nstdout b')
+    whole(big)
+    assert.deepEqual(errors(big), ['MessageTooLarge'])
   } finally {
     await legacy.stop()
   }

@@ -107,6 +107,22 @@ test('SIGTERM: streams end with a record, within 5 s, and nothing is left', asyn
   }
 })
 
+test('SIGTERM while a kernel starts, and while one waits: each gets a whole answer', async () => {
+  const mine = await new Stack({ workers: 1, fake: { startMs: 1500 } }).start()
+  try {
+    const cold = mine.e2bOpen('/execute', { code: 'result 1' })
+    const made = mine.e2bOpen('/contexts', {})
+    await mine.fake.wait({ kind: 'rest', method: 'POST' }, 2, 5000)
+    mine.master.process.kill('SIGTERM')
+    const all = records((await cold.whole()).text)
+    assert.equal(all.at(-1).type, 'end_of_execution')
+    assert.equal((await made.whole()).status, 503)
+    await mine.master.exited
+  } finally {
+    await mine.stop()
+  }
+})
+
 test('a second master on the same state is refused', async () => {
   const { spawnSync } = await import('node:child_process')
   const { build } = await import('./stack.mjs')
