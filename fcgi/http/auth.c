@@ -302,12 +302,19 @@ static bool on_loopback(const struct request *r)
 	return span_starts(a, "127.") || span_is(a, "::1") || span_starts(a, "unix:");
 }
 
+static bool says_origin(const struct request *r)
+{
+	return request_span(r, "HTTP_ORIGIN").len > 0 ||
+	       span_is(request_span(r, "HTTP_SEC_FETCH_SITE"), "same-origin");
+}
+
 static int user_of(const struct token *t, struct request *r, bool cookie, struct span sid,
 		   const struct auth_user **ret)
 {
-	/* Another site's page sends a cookie along without knowing it. */
+	/* Another site's page sends a cookie along without knowing it, so the
+	 * browser has to say that the page is ours. */
 	if (cookie && request_method(r) != HTTP_GET && request_method(r) != HTTP_HEAD &&
-	    !auth_same_origin(r))
+	    (!says_origin(r) || !auth_same_origin(r)))
 		return -EPERM;
 	if (t->sids && !span_absent(sid) && !regex_matches(t->sids, sid))
 		return -EPERM;

@@ -41,7 +41,8 @@ void auth_free(struct auth *a); /* NULL is fine */
 /* The first token among: query token=, x-nb2-token, X-Access-Token,
  * Authorization: Bearer, X-API-KEY (with its e2b_ prefix), and on /nb2 paths the cookie.
  * 0 and *ret; -EACCES: none or wrong; -EPERM: right, but not for this sid
- * (sid SPAN_NONE: not asked), or a cookie on a POST from another origin. */
+ * (sid SPAN_NONE: not asked), or a cookie on a POST that does not come, by its
+ * Origin or Sec-Fetch-Site, from our own page. */
 int auth_check(const struct auth *a, struct request *r, struct span sid,
 	       const struct auth_user **ret);
 

@@ -30,7 +30,6 @@ void conn_new(struct http_server *s, int fd, unsigned slot)
 	r->slot = (uint8_t)slot;
 	r->phase = PHASE_FIRST;
 	r->began_us = clock_us();
-	buf_init(&r->out, SIZE_MAX / 2); /* bounded by what may be in an answer */
 	list_init(&r->woken);
 	list_init(&r->link);
 	list_push(&s->conns, &r->link);
@@ -53,6 +52,14 @@ void conn_data_free(struct request *r)
 	r->data = NULL;
 }
 
+static void values_free(struct request *r)
+{
+	if (r->values)
+		buf_free(r->values);
+	free(r->values);
+	r->values = NULL;
+}
+
 /* Memory goes at the end of the turn. */
 static void conn_close(struct request *r)
 {
@@ -73,9 +80,9 @@ static void conn_close(struct request *r)
 void conn_free(struct request *r)
 {
 	conn_data_free(r);
-	buf_free(&r->out);
-	free(r->label);
-	free(r->user);
+	values_free(r);
+	write_pending_free(r);
+	free(r->names);
 	r->magic = 0;
 	free(r);
 }
@@ -83,12 +90,12 @@ void conn_free(struct request *r)
 /* One line a request, without query, body or token. */
 static void log_request(const struct request *r, const char *how)
 {
-	if (!r->label)
+	if (!r->names)
 		return;
-	log_info("%s %s %u %llu bytes %llu ms %s%s", r->request_id, r->label, r->status,
-		 (unsigned long long)r->bytes,
-		 (unsigned long long)((clock_us() - r->began_us) / 1000), r->user ? r->user : "-",
-		 how);
+	log_info("%s %s %u %llu bytes %llu ms %s s%u%s", r->names, r->names + r->label_at,
+		 r->status, (unsigned long long)r->bytes,
+		 (unsigned long long)((clock_us() - r->began_us) / 1000),
+		 r->user_at ? r->names + r->user_at : "-", r->slot, how);
 }
 
 void conn_drop(struct request *r)
@@ -108,13 +115,23 @@ void conn_drop(struct request *r)
 		gone(gone_arg);
 }
 
+void conn_break(struct request *r)
+{
+	if (r->broken || r->phase == PHASE_DEAD)
+		return;
+	r->broken = true;
+	list_del(&r->woken);
+	list_push(&r->server->broken, &r->woken);
+	turn_want(r->server->turn);
+}
+
 /* Ready for the next request on a kept connection. */
 static void conn_reset(struct request *r)
 {
 	conn_data_free(r);
-	free(r->label);
-	free(r->user);
-	r->label = r->user = NULL;
+	free(r->names);
+	r->names = NULL;
+	r->label_at = r->user_at = 0;
 	r->ops = NULL;
 	r->ending = r->head_only = false;
 	r->bytes = 0;
@@ -150,6 +167,16 @@ static void data_new(struct request *r)
 	r->data = d;
 }
 
+/* An answer that is no request's. Who asks on and on without taking them gets
+ * no buffer for it. */
+static int tell(struct request *r, const void *data, size_t len)
+{
+	if (r->blocked)
+		return -EFBIG;
+	write_raw(r, data, len);
+	return 0;
+}
+
 static int on_begin(struct request *r, const struct fcgi_event *ev)
 {
 	unsigned char end[16];
@@ -159,12 +186,11 @@ static int on_begin(struct request *r, const struct fcgi_event *ev)
 		if (ev->id == r->id)
 			return -EBADMSG;
 		fcgi_end(end, ev->id, FCGI_CANT_MPX_CONN);
-		write_raw(r, end, sizeof(end));
-		return 0;
+		return tell(r, end, sizeof(end));
 	}
 	if (ev->role != FCGI_RESPONDER) {
 		fcgi_end(end, ev->id, FCGI_UNKNOWN_ROLE);
-		write_raw(r, end, sizeof(end));
+		tell(r, end, sizeof(end));
 		return -EBADMSG;
 	}
 	r->id = ev->id;
@@ -177,7 +203,7 @@ static int on_begin(struct request *r, const struct fcgi_event *ev)
 
 static int on_params(struct request *r, const struct fcgi_event *ev)
 {
-	if (r->phase != PHASE_PARAMS || ev->id != r->id)
+	if (r->phase != PHASE_PARAMS)
 		return -EBADMSG;
 	if (ev->data.len > 0)
 		return buf_span_append(&r->data->params_raw, ev->data);
@@ -203,7 +229,7 @@ static int on_stdin(struct request *r, const struct fcgi_event *ev)
 {
 	struct request_data *d = r->data;
 
-	if (r->phase != PHASE_STDIN || ev->id != r->id)
+	if (r->phase != PHASE_STDIN)
 		return -EBADMSG;
 	if (ev->data.len == 0) {
 		dispatch(r);
@@ -219,21 +245,55 @@ static int on_stdin(struct request *r, const struct fcgi_event *ev)
 	return 0;
 }
 
-/* What is looked at of FCGI_GET_VALUES must be in one piece: it is tiny. */
-static void on_values(struct request *r, const struct fcgi_event *ev)
+/* FCGI_GET_VALUES: its beginning is kept until all of it is here, the answer
+ * to more than that is bounded like the question. */
+static int on_values(struct request *r, const struct fcgi_event *ev)
 {
 	struct buf answer = BUF_INIT(1024);
+	size_t room;
+	int n;
 
-	fcgi_values(&answer, span_of(ev->data.ptr, ev->data.len < REC_VALUES_MAX ? ev->data.len :
-										   REC_VALUES_MAX));
-	write_raw(r, answer.data, answer.len);
+	if (!r->values) {
+		r->values = xmalloc(sizeof(*r->values));
+		buf_init(r->values, REC_VALUES_MAX);
+	}
+	room = REC_VALUES_MAX - r->values->len;
+	buf_append(r->values, ev->data.ptr, ev->data.len < room ? ev->data.len : room);
+	if (!ev->last)
+		return 0;
+	fcgi_values(&answer, buf_span(r->values));
+	n = tell(r, answer.data, answer.len);
 	buf_free(&answer);
+	values_free(r);
+	return n;
+}
+
+static int on_unknown(struct request *r, const struct fcgi_event *ev)
+{
+	unsigned char unknown[16];
+
+	if (!ev->last)
+		return 0;
+	fcgi_unknown(unknown, ev->type);
+	return tell(r, unknown, sizeof(unknown));
+}
+
+/* Section 3.3: records of an id that is not active are ignored. A refused
+ * second request's rest is such, and what crossed with the end of an answer. */
+static bool not_active(const struct request *r, const struct fcgi_event *ev)
+{
+	return ev->kind != REC_BEGIN && r->phase != PHASE_FIRST &&
+	       (r->phase == PHASE_IDLE || ev->id != r->id);
 }
 
 static int on_record(struct request *r, const struct fcgi_event *ev)
 {
-	unsigned char unknown[16];
-
+	if (ev->kind == REC_VALUES)
+		return on_values(r, ev);
+	if (ev->kind == REC_UNKNOWN)
+		return on_unknown(r, ev);
+	if (not_active(r, ev))
+		return 0;
 	switch (ev->kind) {
 	case REC_BEGIN:
 		return on_begin(r, ev);
@@ -242,17 +302,7 @@ static int on_record(struct request *r, const struct fcgi_event *ev)
 	case REC_STDIN:
 		return on_stdin(r, ev);
 	case REC_ABORT:
-		return ev->id == r->id ? -ECANCELED : -EBADMSG;
-	case REC_VALUES:
-		if (ev->last)
-			on_values(r, ev);
-		return 0;
-	case REC_UNKNOWN:
-		if (!ev->last)
-			return 0;
-		fcgi_unknown(unknown, ev->type);
-		write_raw(r, unknown, sizeof(unknown));
-		return 0;
+		return -ECANCELED;
 	default:
 		return -EBADMSG;
 	}
@@ -273,7 +323,8 @@ static bool conn_feed(struct request *r, struct span in)
 	}
 	if (n == 0)
 		return true;
-	log_debug("%s: closing: %s", r->label ? r->label : "connection", strerror(-n));
+	log_debug("%s: closing: %s", r->names ? r->names + r->label_at : "connection",
+		  strerror(-n));
 	conn_drop(r);
 	return false;
 }

@@ -51,12 +51,35 @@ struct request_data {
 	const char *path;
 };
 
+/* Made, and not yet taken by the peer. */
+struct pending {
+	struct buf bytes;
+	size_t done; /* of them, sent */
+};
+
+/* Every byte here is paid for by each quiet stream: 512 in all, with the watch
+ * and names. test_http_stream.c weighs it. */
 struct request {
 	unsigned magic;
+	int fd;
 	struct list link;  /* server's connections, or the dead */
 	struct list woken; /* streams to be asked this turn, or the broken */
 	struct http_server *server;
-	int fd;
+	struct watch *watch;
+	struct request_data *data;
+	struct buf *values;	 /* a FCGI_GET_VALUES record that came in pieces; mostly NULL */
+	struct pending *pending; /* NULL: the socket took all */
+	const struct stream_ops *ops;
+	void *ops_arg;
+	uint64_t began_us;
+	uint64_t bytes;
+	uint64_t last_out_ms;
+	char *names; /* request id, "METHOD path", user: a NUL behind each; NULL before PARAMS */
+	uint16_t label_at;
+	uint16_t user_at; /* 0: nobody */
+	uint16_t id;
+	uint16_t status;
+	struct fcgi_input input;
 	uint8_t slot;
 	uint8_t phase;
 	bool keep;
@@ -64,21 +87,6 @@ struct request {
 	bool ending;	/* the last bytes of the answer are made */
 	bool broken;	/* a write failed: dropped at the end of the turn */
 	bool blocked;	/* the socket takes no more; waiting for it */
-	uint16_t id;
-	uint16_t status;
-	struct watch *watch;
-	struct fcgi_input input;
-	struct request_data *data;
-	struct buf out; /* made, not yet taken by the peer */
-	size_t out_done;
-	const struct stream_ops *ops;
-	void *ops_arg;
-	uint64_t began_us;
-	uint64_t bytes;
-	uint64_t last_out_ms;
-	char *label; /* for the log: method and path; then user */
-	char *user;
-	char request_id[40];
 };
 
 struct listener {
@@ -105,6 +113,7 @@ struct http_server {
 	struct buf scratch; /* one stream's fill at a time */
 	bool paused;	    /* accepting: at the limit, or out of descriptors */
 	bool stopping;
+	bool all_gone; /* to be told at the end of the turn */
 	uint64_t cut_at_ms;
 	loop_fn *stopped;
 	void *stopped_arg;
@@ -112,8 +121,12 @@ struct http_server {
 
 /* conn.c */
 void conn_new(struct http_server *s, int fd, unsigned slot);
-/* Tell whoever needs to know that the peer is gone, and close. */
+/* Tell whoever needs to know that the peer is gone, and close. What gone()
+ * calls may close other connections too. */
 void conn_drop(struct request *r);
+/* The same at the end of the turn, for who is in the middle of something;
+ * until then what is written vanishes. */
+void conn_break(struct request *r);
 /* The answer is out: log it, and close or wait for the next request. */
 void conn_finish(struct request *r);
 void conn_free(struct request *r);
@@ -126,11 +139,12 @@ void write_stdout(struct request *r, struct span content, bool last);
 void write_raw(struct request *r, const void *data, size_t len);
 /* The socket can take more. */
 void write_continue(struct request *r);
+void write_pending_free(struct request *r);
 /* Ask a stream for more until it has none or the socket is full. */
 void write_pump(struct request *r);
 void conn_watch(struct request *r);
 
-/* request.c: PARAMS are all here. 0 or -EBADMSG. */
+/* request.c: PARAMS are all here. 0, -EBADMSG or -EFBIG. */
 int request_params_done(struct request *r);
 
 /* server.c */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "http/conn_int.h"
 #include "http/router.h"
 
@@ -40,8 +41,11 @@ void reply(struct request *r, int status, const char *ctype, struct span body)
 
 	assert(r->phase == PHASE_RUNNING);
 	head_append(r, &out, status, ctype);
-	buf_printf(&out, "Content-Length: %zu\r\n\r\n", body.len);
-	if (!r->head_only)
+	/* These two have no body, nor its length (RFC 9110, 8.6). */
+	if (status != 204 && status != 304)
+		buf_printf(&out, "Content-Length: %zu\r\n", body.len);
+	buf_puts(&out, "\r\n");
+	if (!r->head_only && status != 204 && status != 304)
 		buf_span_append(&out, body);
 	/* body may lie in it */
 	conn_data_free(r);
@@ -65,17 +69,23 @@ void reply_text(struct request *r, int status, const char *fmt, ...)
 
 /* A JSON string of text that is ours but for quoted bits of a request: this
  * room stands beside json/ users, and needs no more than this. */
-static void json_escape(struct buf *out, const char *s)
+static void json_escape(struct buf *out, struct span s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	while (s.len > 0) {
+		uint32_t cp = 0xfffd; /* for a byte that is no UTF-8 */
+		size_t n = utf8_decode(s, &cp);
 
-		if (c == '"' || c == '\\')
-			buf_printf(out, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			buf_printf(out, "\\u%04x", c < 0x80 ? c : 0xfffdu);
+		if (cp == '"' || cp == '\\')
+			buf_printf(out, "\\%c", (char)cp);
+		else if (cp >= 0x20 && cp < 0x7f)
+			buf_putc(out, (char)cp);
+		else if (cp < 0x10000)
+			buf_printf(out, "\\u%04x", (unsigned)cp);
 		else
-			buf_putc(out, (char)c);
+			buf_printf(out, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (cp >> 10)),
+				   (unsigned)(0xdc00 + (cp & 0x3ff)));
+		n = n ? n : 1;
+		s = span_of(s.ptr + n, s.len - n);
 	}
 }
 
@@ -89,7 +99,7 @@ void reply_error(struct request *r, int status, const char *code, const char *fm
 	buf_vprintf(&sentence, fmt, ap);
 	va_end(ap);
 	buf_printf(&body, "{\"error\":\"%s\",\"message\":\"", code);
-	json_escape(&body, sentence.data ? sentence.data : "");
+	json_escape(&body, buf_span(&sentence));
 	buf_puts(&body, "\"}");
 	reply(r, status, "application/json; charset=utf-8", buf_span(&body));
 	buf_free(&sentence);
@@ -136,5 +146,5 @@ uint64_t stream_quiet_ms(const struct request *r)
 
 size_t stream_backlog(const struct request *r)
 {
-	return r->out.len - r->out_done;
+	return r->pending ? r->pending->bytes.len - r->pending->done : 0;
 }

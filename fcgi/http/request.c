@@ -9,6 +9,8 @@
 #include "base/hex.h"
 #include "http/conn_int.h"
 
+#define USER_SHOWN ((size_t)64) /* characters of a user's name, in the log */
+
 static const struct {
 	const char *name;
 	enum http_method method;
@@ -94,11 +96,23 @@ static const char *path_find(struct request *r)
 	return path && *path ? path : "/";
 }
 
+/* What outlives the parameters: for the log, and request_id(). */
+static void names_set(struct request *r, const char *method)
+{
+	const char *id = request_param(r, "NB2_REQUEST_ID");
+	char text[256];
+	int at = snprintf(text, sizeof(text), "%.36s", id && *id ? id : "-") + 1;
+	int n = snprintf(text + at, sizeof(text) - (size_t)at, "%.10s %.200s", method,
+			 r->data->path);
+
+	r->names = xstrndup(text, (size_t)(at + n));
+	r->label_at = (uint16_t)at;
+}
+
 int request_params_done(struct request *r)
 {
 	struct request_data *d = r->data;
 	const char *method;
-	const char *id;
 	int n = params_parse(d);
 
 	if (n != 0)
@@ -107,9 +121,7 @@ int request_params_done(struct request *r)
 	d->method = method_parse(method);
 	d->path = path_find(r);
 	r->head_only = d->method == HTTP_HEAD;
-	id = request_param(r, "NB2_REQUEST_ID");
-	snprintf(r->request_id, sizeof(r->request_id), "%s", id && *id ? id : "-");
-	r->label = xasprintf("%.10s %.200s", method ? method : "-", d->path);
+	names_set(r, method ? method : "-");
 	return 0;
 }
 
@@ -159,7 +171,7 @@ unsigned request_slot(const struct request *r)
 
 const char *request_id(const struct request *r)
 {
-	return r->request_id;
+	return r->names ? r->names : "-";
 }
 
 uint64_t request_began(const struct request *r)
@@ -181,11 +193,31 @@ void request_on_gone(struct request *r, void (*fn)(void *arg), void *arg)
 
 void request_set_user(struct request *r, const char *name)
 {
-	free(r->user);
-	r->user = xstrdup(name);
+	size_t len = strlen(name);
+
+	assert(r->names);
+	len = len < USER_SHOWN ? len : USER_SHOWN;
+	r->user_at = (uint16_t)(r->label_at + strlen(r->names + r->label_at) + 1);
+	r->names = xrealloc(r->names, r->user_at + len + 1);
+	memcpy(r->names + r->user_at, name, len);
+	r->names[r->user_at + len] = '\0';
 }
 
 /* ---- query and cookies ----------------------------------------------------------------- */
+
+/* The next decoded character of rest (not empty), which moves on. */
+static char decode_next(struct span *rest)
+{
+	const char *p = rest->ptr;
+	int hi = rest->len > 2 && *p == '%' ? hex_value(p[1]) : -1;
+	int lo = hi >= 0 ? hex_value(p[2]) : -1;
+	size_t n = lo >= 0 ? 3 : 1;
+
+	*rest = span_of(p + n, rest->len - n);
+	if (lo >= 0)
+		return (char)(hi << 4 | lo);
+	return *p == '+' ? ' ' : *p;
+}
 
 /* Percent-decoded into the arena. */
 static struct span decode(struct request *r, struct span raw)
@@ -195,19 +227,18 @@ static struct span decode(struct request *r, struct span raw)
 
 	if (!out)
 		return SPAN_NONE;
-	for (size_t i = 0; i < raw.len; i++) {
-		int hi = i + 2 < raw.len && raw.ptr[i] == '%' ? hex_value(raw.ptr[i + 1]) : -1;
-		int lo = hi >= 0 ? hex_value(raw.ptr[i + 2]) : -1;
-
-		if (lo >= 0) {
-			out[n++] = (char)(hi << 4 | lo);
-			i += 2;
-		} else {
-			out[n++] = raw.ptr[i] == '+' ? ' ' : raw.ptr[i];
-		}
-	}
+	while (raw.len > 0)
+		out[n++] = decode_next(&raw);
 	out[n] = '\0';
 	return span_of(out, n);
+}
+
+/* Compared where it stands: a query may have thousands of names. */
+static bool decodes_to(struct span raw, const char *name)
+{
+	while (raw.len > 0 && *name && decode_next(&raw) == *name)
+		name++;
+	return raw.len == 0 && !*name;
 }
 
 struct span request_query(struct request *r, const char *name)
@@ -218,7 +249,7 @@ struct span request_query(struct request *r, const char *name)
 		struct span value = span_cut(&rest, '&');
 		struct span key = span_cut(&value, '=');
 
-		if (span_is(decode(r, key), name))
+		if (decodes_to(key, name))
 			return span_absent(value) ? SPAN_LIT("") : decode(r, value);
 	}
 	return SPAN_NONE;

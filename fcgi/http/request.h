@@ -68,7 +68,8 @@ int request_refused(const struct request *r);
 /* fn(arg) if the peer leaves before the answer was begun. */
 void request_on_gone(struct request *r, void (*fn)(void *arg), void *arg);
 
-/* A name for whoever the request acts for, shown in the access log line. */
+/* A name for whoever the request acts for, shown in the access log line.
+ * Ends what request_id() gave before. */
 void request_set_user(struct request *r, const char *name);
 
 /* Header lines to go with the answer, before reply_*() or stream_open().
@@ -108,7 +109,8 @@ struct stream_ops {
 };
 
 /* Sends status and headers at once. Params, body and arena are freed: all that
- * request_*() gave is gone, but request_id(). */
+ * request_*() gave is gone, but request_id() and request_slot(). A HEAD request
+ * ends with its headers: fill() is not asked, gone(ended) comes. */
 void stream_open(struct request *r, int status, const char *ctype, const struct stream_ops *ops,
 		 void *arg);
 void stream_wake(struct request *r);

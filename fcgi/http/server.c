@@ -163,6 +163,12 @@ static void on_turn(void *arg)
 	while (!list_empty(&s->broken))
 		conn_drop(list_first(&s->broken, struct request, woken));
 	bury(s);
+	if (s->all_gone && s->stopped) {
+		loop_fn *fn = s->stopped;
+
+		s->stopped = NULL;
+		fn(s->stopped_arg); /* which may free s */
+	}
 }
 
 /* ---- deadlines -------------------------------------------------------------------------- */
@@ -185,7 +191,7 @@ static void on_sweep(void *arg)
 		struct request *r = list_entry(it, struct request, link);
 
 		if (overdue(r, now_us) || (cut && r->phase == PHASE_STREAM))
-			conn_drop(r);
+			conn_break(r);
 	}
 	if (s->paused && s->n_conns < s->limits.connections) {
 		s->paused = false;
@@ -198,12 +204,10 @@ static void on_sweep(void *arg)
 
 void server_conn_gone(struct http_server *s)
 {
-	loop_fn *fn = s->stopped;
-
-	if (!s->stopping || s->n_conns > 0 || !fn)
+	if (!s->stopping || s->n_conns > 0)
 		return;
-	s->stopped = NULL;
-	fn(s->stopped_arg);
+	s->all_gone = true;
+	turn_want(s->turn);
 }
 
 static void stop_conn(struct request *r)

@@ -33,8 +33,9 @@ struct http_server *http_server_new(struct loop *l, const struct http_limits *li
  * fd stays the caller's and must outlive the server. */
 void http_server_listen(struct http_server *s, int fd, unsigned slot);
 /* Orderly stop: no more accepts; streams get gone(), their connection is
- * ended cleanly (END_REQUEST); fn(arg) when no connection is left. Requests not
- * yet answered get their time until http_server_free(). */
+ * ended cleanly (END_REQUEST); fn(arg) when no connection is left, at the end
+ * of a turn (http_server_free() may be called in it). Requests not yet answered
+ * get their time until http_server_free(). */
 void http_server_stop(struct http_server *s, loop_fn *fn, void *arg);
 /* Closes everything at once; gone callbacks come. */
 void http_server_free(struct http_server *s);
@@ -43,7 +44,8 @@ size_t http_server_connections(const struct http_server *s);
 
 /* Open a slot's socket at path, mode 0660, backlog 4096, close-on-exec. A
  * stale socket file is replaced. fd or a negative errno (-ENAMETOOLONG past
- * 107 bytes). For the master. */
+ * 107 bytes, -EEXIST where something other than a socket is in the way). For
+ * the master. */
 int http_socket_open(const char *path);
 
 #endif

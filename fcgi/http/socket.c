@@ -25,6 +25,19 @@ static int bind_listen(int fd, const struct sockaddr_un *a)
 	return 0;
 }
 
+/* A stale socket is in the way; the slot's lock says that nobody uses it.
+ * Anything else there is somebody's, and a mistake in the settings. */
+static int clear_path(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	return unlink(path) == 0 ? 0 : -errno;
+}
+
 int http_socket_open(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -35,15 +48,12 @@ int http_socket_open(const char *path)
 	if (len >= sizeof(a.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(a.sun_path, path, len + 1);
+	r = clear_path(path);
+	if (r != 0)
+		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* A stale one is in the way; the slot's lock says that nobody uses it. */
-	if (unlink(path) != 0 && errno != ENOENT) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
 	r = bind_listen(fd, &a);
 	if (r != 0) {
 		close(fd);

@@ -4,26 +4,17 @@
  */
 #include <errno.h>
 #include <fastcgi.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "base/clock.h"
+#include "base/alloc.h"
 #include "http/conn_int.h"
 
 #define RECORD_CONTENT 65528 /* a multiple of 8 below 64 KiB: no padding is due */
 #define PIECES 128	     /* records a sendmsg() */
 #define FILL_ROOM ((size_t)32 << 10)
 #define PUMPS_A_TURN 8
-
-/* The peer is not there any more. Whoever wrote may be in the middle of
- * something, so it is told at the end of the turn; until then writes vanish. */
-static void broken(struct request *r)
-{
-	r->broken = true;
-	list_del(&r->woken);
-	list_push(&r->server->broken, &r->woken);
-	turn_want(r->server->turn);
-}
 
 static size_t total(const struct iovec *v, size_t n)
 {
@@ -53,8 +44,30 @@ static size_t send_pieces(struct request *r, struct iovec *v, size_t n)
 	}
 	if (errno == EAGAIN || errno == ENOBUFS)
 		return 0;
-	broken(r);
+	/* The peer is not there any more. Whoever writes may be in the middle
+	 * of something. */
+	conn_break(r);
 	return total(v, n);
+}
+
+/* Its ceiling is what may be in one answer or one fill(); who asks for other
+ * things and does not read is closed by conn.c. */
+static void pending_append(struct request *r, const void *data, size_t len)
+{
+	if (!r->pending) {
+		r->pending = xmalloc(sizeof(*r->pending));
+		buf_init(&r->pending->bytes, SIZE_MAX / 2);
+		r->pending->done = 0;
+	}
+	buf_append(&r->pending->bytes, data, len);
+}
+
+void write_pending_free(struct request *r)
+{
+	if (r->pending)
+		buf_free(&r->pending->bytes);
+	free(r->pending);
+	r->pending = NULL;
 }
 
 /* Keep what was not sent. */
@@ -64,9 +77,10 @@ static void keep_rest(struct request *r, const struct iovec *v, size_t n, size_t
 		size_t skip = sent < v[i].iov_len ? sent : v[i].iov_len;
 
 		sent -= skip;
-		buf_append(&r->out, (const char *)v[i].iov_base + skip, v[i].iov_len - skip);
+		if (v[i].iov_len > skip)
+			pending_append(r, (const char *)v[i].iov_base + skip, v[i].iov_len - skip);
 	}
-	if (r->out.len > r->out_done && !r->blocked) {
+	if (r->pending && !r->blocked) {
 		r->blocked = true;
 		conn_watch(r);
 	}
@@ -135,6 +149,9 @@ void write_pump(struct request *r)
 {
 	struct buf *b = &r->server->scratch;
 
+	/* HEAD: the head is all, and what comes behind it may never end. */
+	if (r->head_only && r->phase == PHASE_STREAM)
+		write_stdout(r, SPAN_NONE, true);
 	for (int i = 0; i < PUMPS_A_TURN && !r->blocked && !r->broken && r->phase == PHASE_STREAM;
 	     i++) {
 		enum stream_state state;
@@ -142,8 +159,6 @@ void write_pump(struct request *r)
 		buf_reset(b);
 		state = r->ops->fill(r->ops_arg, b, FILL_ROOM);
 		assert(buf_error(b) == 0);
-		if (r->head_only)
-			buf_reset(b);
 		write_stdout(r, buf_span(b), state == STREAM_END);
 		if (state != STREAM_MORE)
 			return;
@@ -154,17 +169,19 @@ void write_pump(struct request *r)
 
 void write_continue(struct request *r)
 {
-	struct iovec v = { .iov_base = r->out.data + r->out_done,
-			   .iov_len = r->out.len - r->out_done };
+	struct pending *p = r->pending;
+	struct iovec v;
 
+	CHECK_OBJ(r, REQUEST_MAGIC);
+	assert(r->blocked && p);
+	v = (struct iovec){ p->bytes.data + p->done, p->bytes.len - p->done };
 	r->blocked = false;
-	r->out_done += send_pieces(r, &v, 1);
-	if (r->out_done < r->out.len) {
+	p->done += send_pieces(r, &v, 1);
+	if (p->done < p->bytes.len) {
 		r->blocked = true;
 		return;
 	}
-	buf_free(&r->out);
-	r->out_done = 0;
+	write_pending_free(r);
 	conn_watch(r);
 	finish_if_done(r);
 	if (r->phase == PHASE_STREAM && !r->ending)

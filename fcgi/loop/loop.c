@@ -10,6 +10,8 @@
 #include "base/list.h"
 #include "loop/loop_int.h"
 
+#define JOBS_MS 1000
+
 struct loop *loop_new(void)
 {
 	struct loop *l = xcalloc(1, sizeof(*l));
@@ -25,6 +27,7 @@ struct loop *loop_new(void)
 void loop_run(struct loop *l)
 {
 	uv_run(&l->uv, UV_RUN_DEFAULT);
+	turns_run(l); /* the last turn's: libuv leaves before it prepares another */
 }
 
 void loop_stop(struct loop *l)
@@ -47,12 +50,35 @@ uint64_t loop_now(const struct loop *l)
 	return uv_now(&l->uv);
 }
 
+static void on_patience(void *arg)
+{
+	bool *out = arg;
+
+	*out = true;
+}
+
+/* The pool's threads write to the loop when a job ends: wait for that. */
+static void jobs_wait(struct loop *l)
+{
+	bool out = false;
+	struct timer *t = timer_new(l, on_patience, &out);
+
+	timer_set(t, JOBS_MS);
+	while (l->jobs > 0 && !out)
+		uv_run(&l->uv, UV_RUN_ONCE);
+	timer_free(t);
+}
+
 void loop_free(struct loop *l)
 {
+	jobs_wait(l);
 	turns_close(l);
 	/* The close callbacks. What a foreign library left behind may not hold us up. */
 	for (int i = 0; i < 1000 && uv_run(&l->uv, UV_RUN_NOWAIT) != 0; i++)
 		continue;
+	/* A job on a dead disk will still write to it: better lost than lent. */
+	if (l->jobs > 0)
+		return;
 	uv_loop_close(&l->uv);
 	free(l);
 }
@@ -66,6 +92,7 @@ void loop_closed(uv_handle_t *h)
 
 struct job {
 	uv_work_t req;
+	struct loop *loop;
 	loop_fn *work;
 	loop_fn *done;
 	void *arg;
@@ -85,6 +112,7 @@ static void job_done(uv_work_t *req, int status)
 	void *arg = j->arg;
 
 	(void)status;
+	j->loop->jobs--;
 	free(j);
 	done(arg);
 }
@@ -94,6 +122,8 @@ void loop_job(struct loop *l, loop_fn *work, loop_fn *done, void *arg)
 	struct job *j = xcalloc(1, sizeof(*j));
 
 	j->req.data = j;
+	j->loop = l;
+	l->jobs++;
 	j->work = work;
 	j->done = done;
 	j->arg = arg;

@@ -2,7 +2,8 @@
  * loop.h - the one event loop of a process. The only door to libuv.
  *
  * Everything here belongs to the loop's thread, and callbacks run on it, one
- * at a time; they must not block. Only loop_wake() may be called elsewhere.
+ * at a time; they must not block. Nothing of it may be called elsewhere; what
+ * runs on another thread is a job's work alone.
  * Handles are made with *_new() and given back with *_free(), which may be
  * called from any callback, the handle's own included: the memory goes later,
  * the callback never comes again.
@@ -27,7 +28,8 @@ struct loop *loop_new(void);
 void loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 /* After loop_run(): closes what is left and frees it. Everything made from it
- * must have been given back. */
+ * must have been given back, but for jobs: they get a second, and done is
+ * called for those that end in it. */
 void loop_free(struct loop *l);
 /* One pass: waits for events when block is true. For tests and draining. */
 void loop_once(struct loop *l, bool block);
@@ -44,7 +46,8 @@ bool timer_pending(const struct timer *t);
 void timer_free(struct timer *t); /* NULL is fine */
 
 /* Readiness of a file descriptor, level-triggered. The fd stays the caller's,
- * who frees the watch before closing it. */
+ * who frees the watch before closing it. An error on the fd reports all that
+ * was asked for: the next read or write tells which it is. */
 #define WATCH_READ 1u
 #define WATCH_WRITE 2u
 #define WATCH_HUP 4u /* the peer has closed, or an error is pending; reported only if asked for */
@@ -54,7 +57,7 @@ void watch_set(struct watch *w, unsigned events); /* 0: none */
 void watch_free(struct watch *w);		  /* NULL is fine */
 
 /* Called once at the end of each turn in which turn_want() was called: after
- * all callbacks of the turn, before the loop waits. A turn_want() from within
+ * all callbacks of the turn, before the loop waits or loop_run() returns. A turn_want() from within
  * the callback asks for the next turn, which then does not wait. */
 struct turn *turn_new(struct loop *l, loop_fn *fn, void *arg);
 void turn_want(struct turn *t);

@@ -13,11 +13,14 @@
 struct loop {
 	uv_loop_t uv;
 	struct list turns; /* struct turn that are wanted */
+	size_t jobs;	   /* not done yet */
 	uv_prepare_t prepare;
 	uv_idle_t idle; /* runs while a turn is wanted, so that the poll does not wait */
 };
 
 void turns_init(struct loop *l);
+/* Call those that are wanted now. */
+void turns_run(struct loop *l);
 void turns_close(struct loop *l);
 
 /* Close callback of a handle that is a struct's first thought: frees data. */

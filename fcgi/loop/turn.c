@@ -21,9 +21,8 @@ static void idle_nothing(uv_idle_t *idle)
 }
 
 /* What is asked for from within waits for the next turn: take the list first. */
-static void turns_run(uv_prepare_t *prepare)
+void turns_run(struct loop *l)
 {
-	struct loop *l = prepare->data;
 	struct list now;
 
 	if (list_empty(&l->turns))
@@ -45,12 +44,17 @@ static void turns_run(uv_prepare_t *prepare)
 		uv_idle_stop(&l->idle);
 }
 
+static void on_prepare(uv_prepare_t *prepare)
+{
+	turns_run(prepare->data);
+}
+
 void turns_init(struct loop *l)
 {
 	uv_prepare_init(&l->uv, &l->prepare);
 	uv_idle_init(&l->uv, &l->idle);
 	l->prepare.data = l;
-	uv_prepare_start(&l->prepare, turns_run);
+	uv_prepare_start(&l->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&l->prepare);
 }
 

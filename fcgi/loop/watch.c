@@ -11,6 +11,24 @@ struct watch {
 	unsigned events;
 };
 
+static void watch_fire(uv_poll_t *uv, int status, int ready);
+
+static void watch_arm(struct watch *w)
+{
+	int want = 0;
+
+	if (w->events & WATCH_READ)
+		want |= UV_READABLE;
+	if (w->events & WATCH_WRITE)
+		want |= UV_WRITABLE;
+	if (w->events & WATCH_HUP)
+		want |= UV_DISCONNECT;
+	if (want)
+		uv_poll_start(&w->uv, want, watch_fire);
+	else
+		uv_poll_stop(&w->uv);
+}
+
 static void watch_fire(uv_poll_t *uv, int status, int ready)
 {
 	struct watch *w = uv->data;
@@ -24,9 +42,12 @@ static void watch_fire(uv_poll_t *uv, int status, int ready)
 		events |= WATCH_WRITE;
 	if (ready & UV_DISCONNECT)
 		events |= WATCH_HUP;
-	/* An error shows at the next read or write, whatever was asked for. */
-	if (status < 0)
+	/* An error shows at the next read or write, whatever was asked for. libuv
+	 * has stopped the handle; level-triggered is what we promised. */
+	if (status < 0) {
 		events |= w->events;
+		watch_arm(w);
+	}
 	if (events & w->events)
 		w->fn(w->arg, events & w->events);
 }
@@ -46,21 +67,10 @@ struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg)
 
 void watch_set(struct watch *w, unsigned events)
 {
-	int want = 0;
-
 	if (w->events == events)
 		return;
 	w->events = events;
-	if (events & WATCH_READ)
-		want |= UV_READABLE;
-	if (events & WATCH_WRITE)
-		want |= UV_WRITABLE;
-	if (events & WATCH_HUP)
-		want |= UV_DISCONNECT;
-	if (want)
-		uv_poll_start(&w->uv, want, watch_fire);
-	else
-		uv_poll_stop(&w->uv);
+	watch_arm(w);
 }
 
 void watch_free(struct watch *w)

@@ -1,13 +1,12 @@
 // bench.mjs - what nb2 adds to the kernel's own time, and what it costs to stay up.
 //
-// Each figure of time is the median over interleaved rounds: the same code through nginx and nb2,
-// and over raw ZeroMQ to the same kernel (raw.py). The machine's noise hits both alike, so the
-// ratio is what counts.
+// Each figure of time is the median over interleaved rounds: the same code through nginx and nb2
+// (through.py), and over raw ZeroMQ to the same kernel (raw.py). The machine's noise hits both
+// alike, so the ratio is what counts.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import http from 'node:http'
 import path from 'node:path'
 import readline from 'node:readline'
 import { Stack, records, textOf } from '../wire/stack.mjs'
@@ -21,49 +20,25 @@ function line(name, value, unit, ratio, goal) {
   console.log(`${name.padEnd(28)} ${String(show(value)).padStart(10)} ${unit.padEnd(6)} ${String(show(ratio)).padStart(8)} ${String(show(goal)).padStart(6)} ${ok}`)
 }
 
-class Raw {
-  static async open(file) {
-    const raw = new Raw()
-    raw.process = spawn('/usr/bin/python3', [path.join(import.meta.dirname, 'raw.py'), file],
+// A client in a process of its own: a line in, a line out.
+class Client {
+  static async open(script, arg) {
+    const client = new Client()
+    client.process = spawn('/usr/bin/python3', [path.join(import.meta.dirname, script), arg],
       { stdio: ['pipe', 'pipe', 'inherit'] })
-    raw.lines = readline.createInterface({ input: raw.process.stdout })[Symbol.asyncIterator]()
-    await raw.lines.next()
-    return raw
+    client.lines = readline.createInterface({ input: client.process.stdout })[Symbol.asyncIterator]()
+    await client.lines.next()
+    return client
   }
 
-  async run(code) {
-    this.process.stdin.write(`${JSON.stringify({ code })}\n`)
-    return JSON.parse((await this.lines.next()).value).ms
+  async run(code, more = {}) {
+    this.process.stdin.write(`${JSON.stringify({ code, ...more })}\n`)
+    return JSON.parse((await this.lines.next()).value)
   }
 
   async close() {
     this.process.stdin.end()
     await once(this.process, 'exit')
-  }
-}
-
-// Through nginx, on one kept connection: until the last record is here.
-class Through {
-  constructor(port) {
-    this.port = port
-    this.agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-  }
-
-  run(code, more = {}) {
-    const body = JSON.stringify({ code, ...more })
-    const began = performance.now()
-    return new Promise((resolve, reject) => {
-      const req = http.request({ host: '127.0.0.1', port: this.port, method: 'POST', path: '/execute',
-        agent: this.agent, headers: { Host: 'localhost', 'Content-Type': 'application/json',
-          'Content-Length': Buffer.byteLength(body) } }, (res) => {
-        const parts = []
-        res.on('data', (d) => parts.push(d))
-        res.on('end', () => resolve({ ms: performance.now() - began,
-          text: Buffer.concat(parts).toString() }))
-      })
-      req.on('error', reject)
-      req.end(body)
-    })
   }
 }
 
@@ -77,7 +52,7 @@ async function compare(name, code, { rounds, each, goal, more, check }) {
       if (check && !check(x.text)) throw new Error(`${name}: the answer is wrong`)
       here.push(x.ms)
     }
-    for (let k = 0; k < each; k++) floor.push(await raw.run(code))
+    for (let k = 0; k < each; k++) floor.push((await raw.run(code)).ms)
   }
   line(name, median(here), 'ms', median(here) / median(floor), goal)
 }
@@ -104,13 +79,13 @@ async function flatness(stack) {
 }
 
 const stack = await new Stack({ jupyter: 'real', workers: 1 }).start()
-const through = new Through(stack.e2bPort)
+const through = await Client.open('through.py', String(stack.e2bPort))
 let raw
 try {
   await through.run('1+1')
   const runtime = path.join(stack.state, 'jupyter/runtime')
   const file = fs.readdirSync(runtime).find((f) => /^kernel-.*\.json$/.test(f))
-  raw = await Raw.open(path.join(runtime, file))
+  raw = await Client.open('raw.py', path.join(runtime, file))
   console.log('name                              value unit      ratio   goal')
   const rounds = short ? 3 : 6
   await compare('1+1', '1+1', { rounds, each: short ? 30 : 100, goal: 1.25,
@@ -126,6 +101,7 @@ try {
   await flatness(stack)
 } finally {
   await raw?.close()
+  await through.close()
   await stack.stop()
 }
 process.exit(0)

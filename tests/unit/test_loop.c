@@ -142,6 +142,28 @@ static void turns(void **state)
 	timer_free(f->a);
 }
 
+static void want_and_stop(void *arg)
+{
+	struct fixture *f = arg;
+
+	turn_want(f->turn);
+	say_b_and_stop(arg);
+}
+
+/* The last turn has its end too. */
+static void a_turn_at_the_stop(void **state)
+{
+	struct fixture *f = *state;
+
+	f->turn = turn_new(f->loop, say_a, f);
+	f->a = timer_new(f->loop, want_and_stop, f);
+	timer_set(f->a, 0);
+	loop_run(f->loop);
+	assert_string_equal(f->said.data, "ba");
+	turn_free(f->turn);
+	timer_free(f->a);
+}
+
 static void on_fd(void *arg, unsigned events)
 {
 	struct fixture *f = arg;
@@ -174,6 +196,35 @@ static void watches(void **state)
 	close(f->fd[0]);
 }
 
+static void on_error(void *arg, unsigned events)
+{
+	struct fixture *f = arg;
+	char byte;
+
+	assert_int_equal(events, WATCH_READ);
+	buf_putc(&f->said, 'e');
+	if (f->said.len < 3)
+		return; /* level-triggered: it comes again */
+	assert_int_equal(read(f->fd[0], &byte, 1), -1);
+	watch_free(f->watch);
+	loop_stop(f->loop);
+}
+
+/* A peer that closes with bytes of ours unread leaves an error behind. */
+static void an_error_is_told_until_it_is_read(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, f->fd), 0);
+	assert_int_equal(write(f->fd[0], "x", 1), 1);
+	close(f->fd[1]);
+	f->watch = watch_new(f->loop, f->fd[0], on_error, f);
+	watch_set(f->watch, WATCH_READ);
+	loop_run(f->loop);
+	assert_string_equal(f->said.data, "eee");
+	close(f->fd[0]);
+}
+
 static void work(void *arg)
 {
 	struct fixture *f = arg;
@@ -198,6 +249,23 @@ static void jobs(void **state)
 	assert_string_equal(f->said.data, "b");
 }
 
+static void slow_work(void *arg)
+{
+	work(arg);
+	usleep(50000); /* nothing to wait for: it is to be late */
+}
+
+/* A loop that goes waits for its jobs, and their done is called. */
+static void a_job_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	loop_job(f->loop, slow_work, worked, f);
+	loop_free(f->loop);
+	assert_string_equal(f->said.data, "b");
+	f->loop = loop_new();
+}
+
 static void signals(void **state)
 {
 	struct fixture *f = *state;
@@ -214,7 +282,11 @@ static void signals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(timers), T(freed_in_a_callback), T(turns), T(watches), T(jobs), T(signals),
+		T(timers),  T(freed_in_a_callback),
+		T(turns),   T(a_turn_at_the_stop),
+		T(watches), T(an_error_is_told_until_it_is_read),
+		T(jobs),    T(a_job_at_the_end),
+		T(signals),
 	};
 
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
