@@ -9,8 +9,14 @@ import socket
 import sys
 import time
 
-conn = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+def connect():
+    sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+conn = connect()
 
 
 def run(body):
@@ -46,4 +52,7 @@ def text_of(answer):
 print(json.dumps({"ready": True}), flush=True)
 for line in sys.stdin:
     ms, answer = run(line.strip().encode())
+    if b"\r\nConnection: close\r\n" in answer[:1000]:  # nginx, after a thousand requests
+        conn.close()
+        conn = connect()
     print(json.dumps({"ms": ms, "text": text_of(answer)}), flush=True)
