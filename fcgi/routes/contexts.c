@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "json/emit.h"
 #include "routes/e2b_body.h"
 #include "routes/routes_int.h"
@@ -161,7 +162,8 @@ static void on_restarted(void *arg, const struct context_answer *a)
 		on_done(arg, a);
 		return;
 	}
-	reply_text(w->request, 500, "Failed to restart context: %s", a->text);
+	log_warn("a restart failed: %s", a->text);
+	reply_text(w->request, 500, "Failed to restart context ID");
 	free(w);
 }
 

@@ -13,12 +13,13 @@ export class Exchange {
     if (data && !('Content-Type' in all)) all['Content-Type'] = 'application/json'
     const head = [`${method} ${path} HTTP/1.1`]
     for (const [k, v] of Object.entries(all)) if (v !== null) head.push(`${k}: ${v}`)
+    this.method = method
     this.socket = net.connect(port, '127.0.0.1')
     this.socket.setNoDelay(true)
     this.began = performance.now()
     this.raw = Buffer.alloc(0)
-    this.body = Buffer.alloc(0)
-    this.parts = [] // { ms, text }: each piece of the body and when it came
+    this.pieces = []
+    this.parts = [] // { ms, wall, text }: each piece of the body and when it came
     this.listeners = new Set()
     this.ended = false
     this.socket.on('data', (data) => this.take(data))
@@ -67,16 +68,37 @@ export class Exchange {
 
   append(data) {
     if (data.length === 0) return
-    this.body = Buffer.concat([this.body, data])
-    this.parts.push({ ms: performance.now() - this.began, text: data.toString() })
+    const now = performance.now()
+    this.pieces.push(data)
+    this.parts.push({ ms: now - this.began, wall: performance.timeOrigin + now, text: data.toString('latin1') })
   }
 
   tell() {
     for (const listener of this.listeners) listener()
   }
 
+  // Joined when it is asked for: a long answer is not copied once a piece.
+  get body() {
+    if (this.pieces.length > 1) this.pieces = [Buffer.concat(this.pieces)]
+    return this.pieces[0] ?? Buffer.alloc(0)
+  }
+
   get text() {
     return this.body.toString()
+  }
+
+  // Did the answer end where it said it would? Without a length only the close tells.
+  get intact() {
+    if (this.status === undefined) return false
+    if (this.headers['transfer-encoding'] === 'chunked') return this.complete === true
+    const length = this.headers['content-length']
+    return length === undefined || this.method === 'HEAD' || this.body.length === Number(length)
+  }
+
+  // For messages: what failed, and no ten megabytes of it.
+  get brief() {
+    const { text } = this
+    return `${this.error ?? this.status} ${text.length < 500 ? text : `${text.slice(0, 250)} ... ${text.slice(-250)}`}`
   }
 
   get json() {
@@ -93,11 +115,11 @@ export class Exchange {
         clearTimeout(timer)
         this.listeners.delete(look)
         if (good) resolve(this)
-        else reject(new Error(`the connection ended before ${what}: ${this.status} ${this.text}`))
+        else reject(new Error(`the connection ended before ${what}: ${this.brief}`))
       }
       timer = setTimeout(() => {
         this.listeners.delete(look)
-        reject(new Error(`${what} did not come within ${ms} ms: ${this.status} ${this.text}`))
+        reject(new Error(`${what} did not come within ${ms} ms: ${this.brief}`))
       }, ms)
       this.listeners.add(look)
       look()
@@ -112,9 +134,10 @@ export class Exchange {
     return this.when((x) => x.text.includes(text), 30000, JSON.stringify(text))
   }
 
-  // The whole answer.
+  // The whole answer, and not one that was cut.
   async whole(ms = 60000) {
     await this.when((x) => x.ended, ms, 'the end')
+    if (!this.intact) throw new Error(`the answer was cut: ${this.brief}`)
     return this
   }
 
@@ -128,3 +151,15 @@ export class Exchange {
 
 export const open = (options) => new Exchange(options)
 export const request = (options) => new Exchange(options).whole(options.ms)
+
+// The records of a stream, each with the wall clock's ms at which its last byte was here.
+export function arrivals(parts) {
+  const out = []
+  let rest = ''
+  for (const { text, wall } of parts) {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop()
+    for (const line of lines) out.push({ ...JSON.parse(line), wall })
+  }
+  return out
+}

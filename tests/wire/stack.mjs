@@ -43,12 +43,12 @@ export function alive(pid) {
   }
 }
 
-class Child {
+export class Child {
   constructor(name, log, command, args, options = {}) {
     const out = fs.openSync(log, 'a')
     this.name = name
     this.process = spawn(command, args, { stdio: ['ignore', out, out], detached: true, ...options })
-    this.exited = once(this.process, 'exit')
+    this.exited = once(this.process, 'exit').catch(() => {}) // no such program: see lives()
     fs.closeSync(out)
   }
 
@@ -56,8 +56,14 @@ class Child {
     return this.process.pid
   }
 
+  // True, or an error: what has ended will not answer any more.
+  lives() {
+    if (this.pid && this.process.exitCode === null && this.process.signalCode === null) return true
+    throw new Error(`${this.name} did not start, or ended`)
+  }
+
   async stop(signal = 'SIGTERM', ms = 8000) {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return
+    if (!this.pid || this.process.exitCode !== null || this.process.signalCode !== null) return
     this.process.kill(signal)
     const late = setTimeout(() => this.process.kill('SIGKILL'), ms)
     await this.exited
@@ -88,7 +94,7 @@ export class Stack {
       await this.startJupyter()
       await this.startMaster()
       await this.startNginx()
-      await until(async () => (await this.get('/nb2/health')).status === 200, 15000, 'health')
+      await until(() => this.nginx.lives() && this.get('/nb2/health').then((x) => x.status === 200, () => false), 15000, 'health')
     } catch (e) {
       const logs = this.logs()
       await this.stop()
@@ -110,9 +116,9 @@ export class Stack {
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: this.state, LANG: 'C.UTF-8',
         JUPYTER_CONFIG_DIR: dir('jupyter/config'), JUPYTER_DATA_DIR: dir('jupyter/data'),
         JUPYTER_RUNTIME_DIR: dir('jupyter/runtime'), IPYTHONDIR: dir('ipython'),
-        NB2_WORKSPACE: dir('workspace') },
+        NB2_WORKSPACE: dir('workspace'), NB2_TEST_RUN: process.env.NB2_TEST_RUN ?? '' },
     })
-    await until(() => fs.existsSync(this.js), 20000, 'the Jupyter server')
+    await until(() => this.jupyter.lives() && fs.existsSync(this.js), 20000, 'the Jupyter server')
   }
 
   async startMaster() {
@@ -121,7 +127,7 @@ export class Stack {
     fs.writeFileSync(path.join(this.state, 'nb2.conf'), conf)
     this.master = new Child('nb2-fcgi', path.join(this.state, 'log/nb2.log'),
       path.join(build, 'nb2-fcgi'), ['-c', path.join(this.state, 'nb2.conf')])
-    await until(() => fs.existsSync(path.join(this.run, 's15.sock')), 10000, 'the slots')
+    await until(() => this.master.lives() && fs.existsSync(path.join(this.run, 's15.sock')), 10000, 'the slots')
   }
 
   async startNginx() {
