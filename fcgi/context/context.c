@@ -86,7 +86,8 @@ static void unregister(struct context *c)
 		map_del(sb->defaults, span_str(c->language));
 }
 
-void context_free(struct context *c, const char *name, const char *why, loop_fn *done, void *arg)
+void context_free(struct context *c, const char *name, const char *why, session_ended_fn *done,
+		  void *arg)
 {
 	context_lose_current(c, name, why);
 	runs_fail(c, name, why);
@@ -512,11 +513,11 @@ struct farewell {
 	struct list waiters;
 };
 
-static void farewell_done(void *arg)
+static void farewell_done(void *arg, bool ended)
 {
 	struct farewell *f = arg;
 
-	waiters_answer(&f->waiters, 200, NULL, NULL);
+	waiters_answer(&f->waiters, ended ? 200 : 500, "Failed to remove context ID", NULL);
 	free(f);
 }
 

@@ -121,7 +121,5 @@ void run_release(struct run *r);
 /* The server stops: what has not ended ends here, with a record. The kernel's
  * part goes on. */
 void run_shutdown(struct run *r);
-/* For the log line: short word, and bytes of records. */
-const char *run_outcome(const struct run *r);
 
 #endif

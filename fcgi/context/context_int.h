@@ -123,7 +123,8 @@ void waiters_answer(struct list *waiters, int status, const char *text, struct c
 
 struct context *context_new(struct sandbox *sb, struct span language, struct span cwd);
 /* Ends its runs with this record, and the kernel. done may be NULL. */
-void context_free(struct context *c, const char *name, const char *why, loop_fn *done, void *arg);
+void context_free(struct context *c, const char *name, const char *why, session_ended_fn *done,
+		  void *arg);
 /* Do what can be done now. */
 void context_step(struct context *c);
 /* The same, but not from within. */

@@ -34,11 +34,28 @@ static void run_free(struct run *r)
 	free(r);
 }
 
+/* One line an execution: never its code, output or environment. */
+static void log_run(const struct run *r)
+{
+	const struct context *c = r->ctx;
+	const char *outcome = r->e.errored ? "error" : "ok";
+
+	if (r->began_ms == 0)
+		outcome = "not sent";
+	else if (!r->e.ended)
+		outcome = "abandoned";
+	log_info("run %s context %s %s %llu ms %llu bytes", r->base, c->id, outcome,
+		 r->began_ms ? (unsigned long long)(loop_now(c->sandbox->all->loop) - r->began_ms) :
+			       0,
+		 (unsigned long long)outlog_bytes(r->log));
+}
+
 /* Nothing of it is left in the kernel, or it never got there. */
 static void run_over(struct run *r)
 {
 	struct context *c = r->ctx;
 
+	log_run(r);
 	r->ctx = NULL;
 	c->sandbox->all->run_bytes -= r->bytes;
 	if (c->current == r) {
@@ -151,13 +168,6 @@ struct run *context_run(struct context *c, const struct run_request *q, const st
 struct outlog_cursor *run_cursor(struct run *r)
 {
 	return &r->cursor;
-}
-
-const char *run_outcome(const struct run *r)
-{
-	if (!r->e.ended)
-		return "abandoned";
-	return r->e.errored ? "error" : "ok";
 }
 
 /* ---- wishes ---------------------------------------------------------------------- */

@@ -174,11 +174,6 @@ const char *request_id(const struct request *r)
 	return r->names ? r->names : "-";
 }
 
-uint64_t request_began(const struct request *r)
-{
-	return r->began_us;
-}
-
 int request_refused(const struct request *r)
 {
 	return r->data->refused;

@@ -57,8 +57,6 @@ struct arena *request_arena(struct request *r);
 unsigned request_slot(const struct request *r);
 /* nginx's $request_id, or "-". */
 const char *request_id(const struct request *r);
-/* When its first byte was here, clock_us(). */
-uint64_t request_began(const struct request *r);
 
 /* 0, or why it cannot be served: 413 its body was larger than allowed (and was
  * dropped), 400 it is malformed or its body shorter than CONTENT_LENGTH. The

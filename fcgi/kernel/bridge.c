@@ -118,7 +118,7 @@ static void forget_kernel(struct bridge *b)
 	b->session_id = b->kernel_id = NULL;
 }
 
-void bridge_shutdown(struct bridge *b, loop_fn *done, void *arg)
+void bridge_shutdown(struct bridge *b, session_ended_fn *done, void *arg)
 {
 	let_go(b);
 	session_end(b->server, b->session_id, done, arg);

@@ -16,6 +16,7 @@
 
 #include "jupyter/message.h"
 #include "kernel/server.h"
+#include "kernel/sessions.h"
 
 struct bridge;
 
@@ -59,9 +60,9 @@ void bridge_start(struct bridge *b, const char *kernelspec, struct span dir);
 /* A new process for the same kernel; ready(fresh) or failed() follows. Not at
  * rest. */
 void bridge_restart(struct bridge *b);
-/* End the kernel and rest; done(arg) when the server has said so (also if it
- * failed to; also after bridge_free()), never from within. done may be NULL. */
-void bridge_shutdown(struct bridge *b, loop_fn *done, void *arg);
+/* End the kernel and rest; done as in session_end(), also after bridge_free(),
+ * never from within. done may be NULL. */
+void bridge_shutdown(struct bridge *b, session_ended_fn *done, void *arg);
 /* Ask Jupyter to interrupt the process; nothing is promised. false: it was not
  * asked, since the last request is still under way or there is no kernel. */
 bool bridge_interrupt(struct bridge *b);

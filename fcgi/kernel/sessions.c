@@ -16,58 +16,83 @@
 #include "json/scan.h"
 
 #define MARGIN_MS 5000
+#define ENDING_TRIES 4
+#define ENDING_PAUSE_MS 500
 #define HUNT_MS 120000
 #define BODY_MAX ((size_t)64 << 10)
 
 /* ---- the end ------------------------------------------------------------------ */
 
 struct ending {
-	struct timer *timer; /* with nothing to end */
-	loop_fn *done;
+	struct server *server;
+	char *session_id; /* NULL: there is nothing to end */
+	unsigned tries;
+	struct timer *timer; /* the next try, or the answer */
+	session_ended_fn *done;
 	void *arg;
 };
 
-static void ending_tell(struct ending *e)
+static void ending_tell(struct ending *e, bool ended)
 {
-	loop_fn *done = e->done;
+	session_ended_fn *done = e->done;
 	void *arg = e->arg;
 
 	timer_free(e->timer);
+	free(e->session_id);
 	free(e);
 	if (done)
-		done(arg);
+		done(arg, ended);
 }
 
-static void ending_soon(void *arg)
-{
-	ending_tell(arg);
-}
-
+/* A kernel that nobody knows of holds its memory until the next worker's
+ * start, so a refusal is not the last word. */
 static void ending_answered(void *arg, const struct httpc_response *res)
 {
-	if (res->err != 0 || (res->status != 204 && res->status != 404))
-		log_warn("jupyter: ending a session: status %d %s", res->status, res->why);
-	ending_tell(arg);
+	struct ending *e = arg;
+
+	if (res->err == -ECONNREFUSED ||
+	    (res->err == 0 && (res->status == 204 || res->status == 404))) {
+		ending_tell(e, true);
+		return;
+	}
+	log_warn("jupyter: ending session %s: status %d %s", e->session_id, res->status, res->why);
+	if (res->err == -ECANCELED || e->tries >= ENDING_TRIES)
+		ending_tell(e, false);
+	else
+		timer_set(e->timer, ENDING_PAUSE_MS);
 }
 
-void session_end(struct server *s, const char *session_id, loop_fn *done, void *arg)
+static void ending_step(void *arg)
+{
+	struct ending *e = arg;
+	char *path;
+
+	if (!e->session_id) {
+		ending_tell(e, true);
+		return;
+	}
+	e->tries++;
+	path = xasprintf("/api/sessions/%s", e->session_id);
+	server_call(e->server, "DELETE", path, SPAN_NONE, ending_answered, e);
+	free(path);
+}
+
+void session_end(struct server *s, const char *session_id, session_ended_fn *done, void *arg)
 {
 	struct ending *e;
-	char *path;
 
 	if (!session_id && !done)
 		return;
 	e = xcalloc(1, sizeof(*e));
+	e->server = s;
+	e->session_id = session_id ? xstrdup(session_id) : NULL;
 	e->done = done;
 	e->arg = arg;
-	if (!session_id) {
-		e->timer = timer_new(server_loop(s), ending_soon, e);
+	e->timer = timer_new(server_loop(s), ending_step, e);
+	if (session_id)
+		ending_step(e);
+	else
 		timer_set(e->timer, 0);
-		return;
-	}
-	path = xasprintf("/api/sessions/%s", session_id);
-	server_call(s, "DELETE", path, SPAN_NONE, ending_answered, e);
-	free(path);
 }
 
 /* ---- the beginning -------------------------------------------------------------- */

@@ -32,9 +32,12 @@ struct session_making *session_make(struct server *s, const char *kernelspec, st
 /* Nobody waits for it any more: if it comes to be, it is ended. NULL is fine. */
 void session_abandon(struct session_making *m);
 
-/* End session and kernel; done(arg), if given, when the server has answered.
- * session_id NULL: there is nothing to end, done comes all the same. */
-void session_end(struct server *s, const char *session_id, loop_fn *done, void *arg);
+/* End session and kernel, trying again for a while if the server will not;
+ * done(), if given, when it is gone (or there is no server that could have it),
+ * or with ended false when it was given up. session_id NULL: there is nothing
+ * to end, done comes all the same. */
+typedef void session_ended_fn(void *arg, bool ended);
+void session_end(struct server *s, const char *session_id, session_ended_fn *done, void *arg);
 
 /*
  * Ask once for all sessions; each named nb2-<slot>-<id>.<n> for which keep()

@@ -106,13 +106,6 @@ static void health_public(struct app *app, struct request *r)
 	buf_free(&b);
 }
 
-static unsigned slot_of_sid(struct request *r)
-{
-	struct span sid = request_query(r, "sid");
-
-	return ids_slot(sid.len > 0 ? sid : SPAN_LIT("default"));
-}
-
 void health_get(void *arg, struct request *r, const struct route_match *m)
 {
 	struct app *app = arg;
@@ -129,7 +122,7 @@ void health_get(void *arg, struct request *r, const struct route_match *m)
 	h = xcalloc(1, sizeof(*h));
 	h->app = app;
 	h->request = r;
-	h->slot = slot_of_sid(r);
+	h->slot = ids_slot(route_sid(r));
 	level_add(h, 0, "workingDirectory", user->directory);
 	level_add(h, 1, "defaultDirectory", app->default_directory);
 	level_add(h, 2, "sandboxPolicy", app->workspace);

@@ -95,6 +95,13 @@ static struct span or_default(struct span s)
 	return s.len > 0 ? s : SPAN_LIT("default");
 }
 
+struct span route_sid(struct request *r)
+{
+	struct span query = request_query(r, "sid");
+
+	return or_default(query.len > 0 ? query : json_plain(json_get(request_body(r), "sid")));
+}
+
 /* The sid of query and body: 0, or the answer is given. */
 static int sid_find(struct request *r, struct span *ret_sid)
 {
@@ -110,7 +117,7 @@ static int sid_find(struct request *r, struct span *ret_sid)
 		reply_error(r, 400, "bad_request", "sid in the query and in the body differ");
 		return -1;
 	}
-	*ret_sid = or_default(query.len > 0 ? query : body);
+	*ret_sid = route_sid(r);
 	if (key_ok(*ret_sid))
 		return 0;
 	reply_error(r, 400, "bad_request",

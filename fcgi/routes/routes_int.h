@@ -20,6 +20,9 @@ enum need {
  * too many, and then the answer is given. */
 struct sandbox *route_sandbox(struct app *app, struct request *r);
 
+/* The session of a request that NEED_SID let through. */
+struct span route_sid(struct request *r);
+
 /* The request's member of the body (/nb2, NEED_JSON). */
 struct span route_field(struct request *r, const char *name);
 

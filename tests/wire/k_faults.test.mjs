@@ -165,6 +165,23 @@ test('a restart that Jupyter refuses: the reference\'s words, and the context ca
   assert.equal(only(await run(['result 1'], { context_id: id }, o), 'result')[0].text, '1')
 })
 
+test('a deletion that Jupyter refuses is refused, or made good: no kernel is left behind unseen', async () => {
+  const o = fresh()
+  const { id } = (await s.e2b('POST', '/contexts', {}, o)).json
+  const ours = () => s.fake.state().sessions.filter((x) => x.path.includes(id)).length
+  assert.equal(ours(), 1)
+  s.fake.control({ failDelete: 1 })
+  const x = await s.e2b('DELETE', `/contexts/${id}`, undefined, o)
+  const listed = (await s.e2b('GET', '/contexts', undefined, o)).json.some((c) => c.id === id)
+  if (x.status === 200) {
+    assert.ok(!listed)
+    await until(() => ours() === 0, 8000, 'the session\'s end')
+  } else {
+    assert.deepEqual([x.status, x.text], [500, 'Failed to remove context ID'])
+    assert.ok(listed)
+  }
+})
+
 test('a kernel that never gets ready: 500 in plain text within kernelStartS, no session left', { timeout: 30000 }, async () => {
   const o = fresh()
   const before = s.fake.state().sessions.length

@@ -55,3 +55,16 @@ test('other methods are sent on with theirs', async () => {
   assert.equal((await s.e2b('DELETE', `/contexts/${made.json.id}`, undefined, { port: astray })).text, 'null')
   assert.ok(!(await list()).includes(made.json.id))
 })
+
+test('a sid that only the body has is found there', async () => {
+  const where = async (sid, query = '') => s.get(`/nb2/health${query}`, { method: 'GET', body: { sid },
+    headers: { 'x-nb2-token': s.token } })
+  for (const sid of Array.from({ length: 30 }, (_, i) => `sid:${i}.${'x'.repeat(i)}`)) {
+    const x = await where(sid)
+    assert.equal(x.status, 200, sid)
+    assert.equal(x.json.worker.index, slotOf(sid) % 4, sid)
+    assert.equal(x.json.slot, slotOf(sid), sid)
+  }
+  const both = await where('a', '?sid=b')
+  assert.deepEqual([both.status, both.json.error], [400, 'bad_request'])
+})
